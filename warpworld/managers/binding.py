@@ -141,7 +141,7 @@ class Binding:
         return f"{found[0]!r} is a number, not an array." if found else missing
 
     def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
-        """What a pointer is bound to, or why it is not."""
+        """Bind a pointer, or say why it cannot be bound."""
         name = self._aliases.get(parameter.name, parameter.name)
         if name not in self._data:
             if name in self._scalars:
@@ -168,7 +168,7 @@ class Binding:
         return f"{const}{C_NAMES[array.dtype]}* {parameter.name}"
 
     def _number(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
-        """What a parameter that is passed by value is bound to, or why it is not."""
+        """Bind a parameter that is passed by value, or say why it cannot be bound."""
         name = parameter.name
         if name not in self._scalars:
             array = self._aliases.get(name, name)
@@ -200,7 +200,7 @@ class Binding:
         return bound if isinstance(bound, Argument) else Refused(leaf, subject, *_parted(bound))
 
     def _array_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
-        """What a pointer is bound to, or why it is not. The file stays as it is, so the array must fit."""
+        """Bind a pointer, or say why it cannot be bound. The file stays as it is, so the array must fit."""
         expected = f"expected the name of an array of {dtype}"
         if not isinstance(entry, str):
             return f"that is a number; {expected}"
@@ -224,7 +224,7 @@ class Binding:
         )
 
     def _number_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
-        """What a parameter that is passed by value is bound to, or why it is not."""
+        """Bind a parameter that is passed by value, or say why it cannot be bound."""
         expected = "expected a bool, 0 or 1" if dtype == "bool" else f"expected a number that {dtype} holds"
         if components > 1:
             return f"vectors cannot be passed by value; {parameter.type} is one"

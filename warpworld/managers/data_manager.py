@@ -124,7 +124,7 @@ class DataManager:
         self._block = block
 
     def _shortage(self, nbytes: int) -> str:
-        """What to report where there are not so many bytes."""
+        """Error for a lack of so many bytes."""
         sizes = {name: self._bytes_of(array) for name, array in self._arrays.items()}
         # a rollout or a history has a dimension of envs of its own
         growing = [

@@ -46,7 +46,7 @@ def call_of(signature: Signature) -> str:
 
 
 def host_entry(signature: Signature, threads: int) -> str:
-    """What exports a kernel on a CPU: a kernel without structs takes its leaves itself."""
+    """Export of a kernel on a CPU: a kernel without structs takes its leaves itself."""
     if not structs_of(signature.parameters):
         return f"WW_KERNEL({signature.name}, {signature.name}, {threads})\n"
     caller = f"ww_call_{signature.name}"

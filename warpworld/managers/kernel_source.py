@@ -238,7 +238,7 @@ class KernelSource:
         return structs_of([parameter for signature in self.signatures for parameter in signature.parameters])
 
     def _assertions_of_filled(self) -> str:
-        """What the host will write fits; a line for each variable."""
+        """Assertions that the host's contents fit; a line for each variable."""
         lines = ""
         for each in self.filled:
             same = f"ww_same<ww_element<decltype({each.name})>::ww_type, {each.type}>::ww_value"
@@ -247,7 +247,7 @@ class KernelSource:
         return lines
 
     def _addresses(self) -> str:
-        """Where the variables lie that the host fills.
+        """Addresses of the variables that the host fills.
 
         What they are filled with stands there too: the loader takes a file that it loads twice for one library, and
         two worlds with other contents must not share theirs.

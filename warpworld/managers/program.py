@@ -16,7 +16,7 @@ AUTORESET: tuple[Autoreset, ...] = get_args(Autoreset)
 
 @dataclass(frozen=True)
 class BeginStep:
-    """Of the envs that take part, timestep and clock advance, and terminated and truncated are cleared.
+    """Advance timestep and clock of the envs that take part, and clear terminated and truncated.
 
     Without autoreset in the same step, an env that has ended is not stepped: "next_step" marks it for a reset at the
     end of this step, for which its clock advances; "disabled" leaves it alone. ``active`` says which envs are stepped.
@@ -177,7 +177,7 @@ Program = Callable[[], None]
 
 @dataclass(frozen=True)
 class WorldConstants:
-    """What a world passes to its kernels besides its arrays.
+    """Arguments that a world passes to its kernels besides its arrays.
 
     Attributes:
         num_envs: envs in this process.

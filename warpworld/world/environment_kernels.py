@@ -62,7 +62,7 @@ class EnvironmentKernels:
 
     @property
     def envs_per_warp(self) -> int:
-        """How many envs share a warp, 0 for one env a block and where there is no file."""
+        """Number of envs that share a warp, 0 for one env a block and if there is no file."""
         return 0 if self.functions is None else self.functions.envs_per_warp
 
     def array_names(self, kernels: Iterable[Kernel]) -> set[str]:

@@ -1,4 +1,4 @@
-"""Which random numbers an env draws: its key, its stream and its clock, as arrays of the store."""
+"""Random numbers of an env: its key, its stream and its clock, as arrays of the store."""
 
 from __future__ import annotations
 

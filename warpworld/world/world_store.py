@@ -1,4 +1,4 @@
-"""What a world holds: its arrays in one store, its groups, and the kernels that work on them. Nothing steps here."""
+"""Contents of a world: its arrays in one store, its groups, and the kernels that work on them. Nothing steps here."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class WorldStore:
 
     @property
     def envs_per_warp(self) -> int:
-        """How many envs share a warp in the environment's kernels, 0 for one env a block."""
+        """Number of envs that share a warp in the environment's kernels, 0 for one env a block."""
         return self._kernels.envs_per_warp
 
     # ---- before the first reset --------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class WorldStore:
 
     @property
     def device(self) -> torch.device:
-        """Where the store lies."""
+        """Device of the store."""
         return self._backend.device
 
     def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:

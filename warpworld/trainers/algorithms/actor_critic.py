@@ -1,4 +1,4 @@
-"""What algorithms share whose actor acts in a bounded Box and learns from critics of its actions."""
+"""Base of algorithms whose actor acts in a bounded Box and learns from critics of its actions."""
 
 from __future__ import annotations
 
@@ -120,15 +120,15 @@ class ActorCritic(OffPolicy):
     @staticmethod
     @abstractmethod
     def num_critics(settings: Any) -> int:
-        """How many critics there are."""
+        """Number of critics."""
 
     @abstractmethod
     def sampler(self, context: SamplerContext) -> Sampler:
-        """What explores for a group."""
+        """Build the exploring sampler of a group."""
 
     @abstractmethod
     def targets_of(self, batch: Transitions, following: Tensor, normals: Tensor) -> Tensor:
-        """What the values of the actions taken are to be: (B,) float32, without gradient.
+        """Targets of the values of the actions taken: (B,) float32, without gradient.
 
         Args:
             batch: the transitions.

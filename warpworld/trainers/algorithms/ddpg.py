@@ -65,7 +65,7 @@ class DDPG(ActorCritic):
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------
     def declare(self, collector: Collector) -> None:
-        """See ``ActorCritic``."""
+        """Implement ``ActorCritic``."""
         self._noise_scale = noise_scale(collector, self.settings.groups[0], self.now.noise_scale)
         super().declare(collector)
 
@@ -81,7 +81,7 @@ class DDPG(ActorCritic):
 
     # ---- one update --------------------------------------------------------------------------------------------------
     def targets_of(self, batch: Transitions, following: Tensor, normals: Tensor) -> Tensor:
-        """See ``ActorCritic``."""
+        """Implement ``ActorCritic``."""
         chosen, actions = self.settings, self.target_actor.module(following)
         if chosen.td3:
             noise = (chosen.target_noise * normals[0]).clamp(-chosen.target_noise_clip, chosen.target_noise_clip)
@@ -89,7 +89,7 @@ class DDPG(ActorCritic):
         return self.discounted(batch, self.target_critics.module(following, actions).amin(0))
 
     def update_actor(self, seen: Tensor, weights: Tensor, normals: Tensor) -> dict[str, Tensor]:
-        """See ``ActorCritic``; with ``td3`` in some updates only, between which the latest loss is given."""
+        """Implement ``ActorCritic``; with ``td3`` in some updates only, between which the latest loss is given."""
         if self.moves_actor:
             loss = -(weights * self.model.critics(seen, self.model.actor_layers(seen))[0]).mean()
             self.step(self.actor, loss)
@@ -116,6 +116,6 @@ class DDPG(ActorCritic):
         return {**super().state_dict(), "actor_loss": self._actor_loss}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """See ``OffPolicy``."""
+        """Implement ``OffPolicy``."""
         super().load_state_dict(saved)
         self._actor_loss.copy_(saved["actor_loss"])

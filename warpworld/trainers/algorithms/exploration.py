@@ -1,4 +1,4 @@
-"""How far actions chosen by values explore: shares of random actions, one for each env."""
+"""Exploration of actions chosen by values: shares of random actions, one for each env."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def by_autograd(
 
 @dataclass(frozen=True)
 class InCpp:
-    """What C++ makes of a policy's minibatches: the same without autograd, and without a copy of rows but of bytes.
+    """Gradients of a policy's minibatches in C++: without autograd, and without a copy of rows but of bytes.
 
     Attributes:
         fused: the policy's networks.

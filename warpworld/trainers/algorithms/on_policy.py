@@ -1,4 +1,4 @@
-"""What on-policy algorithms share: from a rollout's rows to new weights."""
+"""Base of on-policy algorithms: from a rollout's rows to new weights."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ class OnPolicy(Algorithm):
         return [*self.parameters.tensors(), rate, *self._passes.tensors(), self._found, *self.policy.buffers()]
 
     def seen(self) -> list[Trajectories]:
-        """What was recorded of each group."""
+        """Trajectories of each group."""
         return [self._rollout.trajectories(group) for group in self.settings.groups]
 
     def charts(self) -> dict[str, float]:
@@ -247,7 +247,7 @@ class OnPolicy(Algorithm):
     def build_networks(
         cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None
     ) -> Policy:
-        """What ``Algorithm.build_policy`` builds; arguments as there."""
+        """Build what ``Algorithm.build_policy`` does; arguments as there."""
         return super().build_policy(settings, group, generator, critic_input)
 
     # ---- schedules ---------------------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ class OnPolicy(Algorithm):
         return in_cpp.gradients(rows, epoch)
 
     def _in_cpp(self) -> InCpp | None:
-        """What computes the present update in C++; None where torch does."""
+        """The C++ gradients of the present update; None if torch computes them."""
         fused = fused_gradient(self.policy)
         loss = None if fused is None else self.fused_loss()
         return None if fused is None or loss is None else InCpp(fused, loss, self.policy, self.parameters)
@@ -422,7 +422,7 @@ class OnPolicy(Algorithm):
         return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
 
     def _variance(self, numbers: Tensor, less: Tensor | None = None) -> Tensor:
-        """Of ``numbers``, or of ``numbers - less``; nothing is read to the host where CUDA graphs are captured."""
+        """Variance of ``numbers``, or of ``numbers - less``; captured updates read nothing to the host."""
         found = fused_variance(numbers, less) if self._captured is None and numbers.device.type == "cpu" else None
         return variance_of(numbers if less is None else numbers - less) if found is None else found
 

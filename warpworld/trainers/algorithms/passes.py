@@ -74,7 +74,7 @@ class Passes:
         self._done.add_(count)
 
     def rows_of(self, found: Sequence[Mapping[str, Tensor]]) -> Tensor:
-        """What ``end`` takes, of the diagnostics of each minibatch by name, () each."""
+        """Argument of ``end``, from the diagnostics of each minibatch by name, () each."""
         return torch.stack([each[name] for each in found for name in self.names]).view(len(found), -1)
 
     def latest(self) -> dict[str, Tensor]:

@@ -55,7 +55,7 @@ class GAETargets(Targets):
     """Generalised advantage estimation: returns are advantages plus values."""
 
     def experience(self) -> Experience:
-        """See ``Targets``."""
+        """Implement ``Targets``."""
         groups = zip(self.seen, self.estimates, strict=True)
         return joined([self._rows(seen, ends_of(seen, self.policy), estimates) for seen, estimates in groups])
 
@@ -75,7 +75,7 @@ class VTraceTargets(GAETargets):
     recomputes = True
 
     def experience(self) -> Experience:
-        """See ``Targets``: on-policy every ratio is 1."""
+        """Implement ``Targets``: on-policy every ratio is 1."""
         self._parts: list[Experience] = []
         for seen, estimates in zip(self.seen, self.estimates, strict=True):
             ends = ends_of(seen, self.policy)
@@ -86,7 +86,7 @@ class VTraceTargets(GAETargets):
         return joined(self._parts)
 
     def recomputed(self) -> Tensor:
-        """See ``Targets``; call ``experience`` before."""
+        """Implement ``Targets``; call ``experience`` before."""
         found = []
         for seen, estimates, rows in zip(self.seen, self.estimates, self._parts, strict=True):
             log_probs, values = self._evaluated(rows)

@@ -191,7 +191,7 @@ class _ActingGroup:
         return self._actor.sampler.kernel == "sample"
 
     def constants(self) -> dict[str, float]:
-        """What the kernel is compiled with for this group."""
+        """Constants of the kernel for this group."""
         shape, sampler = self._shape, self._actor.sampler
         own = {
             "AGENTS": self._actor.group.size,

@@ -137,7 +137,7 @@ class Actor:
         return [(self.policy if slot is None else slot.player, seen, outputs) for slot, seen, outputs in self._ranges]
 
     def observations(self) -> Tensor:
-        """What the group sees now, in rows: (num_envs, size, features) float32, or bytes, in the store.
+        """Present observations of the group, in rows: (num_envs, size, features) float32, or bytes, in the store.
 
         Each call joins the parts of a Dict again, and so are halves, choices and flags; a single Box of float32
         or uint8 is a view of the world's own array.

@@ -129,7 +129,7 @@ class Rollout(Recorder):
         return [is_finite, *self._finals.measured()]
 
     def _sum_of_floats(self, actor: Actor) -> Tensor:
-        """Of floats among the bytes that were recorded, at which the sampling kernel does not look: () float32."""
+        """Sum of the floats among recorded bytes, which the sampling kernel does not check: () float32."""
         return actor.rows.floats(self.world[f"rollout_observations_{actor.group.name}"]).sum()
 
     def take_in(self, numbers: Sequence[int]) -> None:
@@ -190,7 +190,7 @@ class Rollout(Recorder):
         )
 
     def _read_by_critic(self, group: Group, prefix: str, lead: int) -> Tensor | None:
-        """What a group's critic reads, n agents behind ``lead`` dimensions; None where that is observations."""
+        """Inputs of a group's critic, n agents behind ``lead`` dimensions; None if they are observations."""
         name = group.critic_input
         return None if name is None else self._of_agents(group, self.world[f"{prefix}{name}"], lead)
 

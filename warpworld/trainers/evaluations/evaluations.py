@@ -132,7 +132,7 @@ class Evaluations:
         return dict(zip((name for game in games for name in game.read), values, strict=True))
 
     def _stage(self, game: Game) -> Stage:
-        """Where a game is played; a world is used again, unless its envs cannot begin as they did."""
+        """The world of a game; it is used again, unless its envs cannot begin as they did."""
         saving, trainer = self._config.saving, self._config.trainer
         stage = next((stage for stage in self._stages if stage.greedily == game.greedily), None)
         if stage is None:
@@ -145,7 +145,7 @@ class Evaluations:
         return stage
 
     def _score(self, name: str, returns: Mapping[str, float]) -> float:
-        """What a policy is judged by: its mean return over all opponents, or that with all policies as trained."""
+        """Score of a policy: its mean return over all opponents, or that with all policies as trained."""
         kind = kinds_of(self._config, [name])[0]
         against = [returns[f"eval/{name}/{kind}/{rival.name}"] for rival in self._rivals]
         return sum(against) / len(against) if against else returns[f"eval/{name}/{kind}"]
@@ -166,7 +166,7 @@ class Evaluations:
         }
 
     def files(self, folder: Path | None = None) -> dict[str, bytes]:
-        """What the run's ``league`` folder must hold, by name: the weights of other runs' policies.
+        """Files of the run's ``league`` folder, by name: the weights of other runs' policies.
 
         Args:
             folder: what this one holds already is left out.
@@ -174,14 +174,14 @@ class Evaluations:
         return files_of(self._rivals, folder)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint holds of the evaluations; nothing where there are none."""
+        """State of the evaluations for a checkpoint; empty if there are none."""
         if self._every is None:
             return {}
         digests = {rival.source: {name: digest for name, (_, digest) in rival.files.items()} for rival in self._rivals}
         return {"evaluations": {**self.state.state_dict(), "opponents": digests}}
 
     def read_state(self, state: Mapping[str, Any], folder: Path | None) -> EvaluationState:
-        """What ``state_dict`` gave, checked; nothing of it is taken up yet but the weights of other runs' policies.
+        """Read and check what ``state_dict`` returned; only the weights of other runs' policies are taken up yet.
 
         Args:
             state: a checkpoint; of a run that began without evaluations it holds nothing of them.

@@ -79,7 +79,7 @@ class SavedHistories:
         return {"replay": parts.saved()}
 
     def at_start(self) -> dict[str, Any]:
-        """What a checkpoint is to hold that is written before anything is recorded."""
+        """State for a checkpoint that is written before anything is recorded."""
         is_saved = self._histories and self._keep and not _holds_any(self._rings())
         return {"replay": Parts().saved()} if is_saved else {}
 
@@ -123,7 +123,7 @@ class SavedHistories:
         ]
 
     def _advice(self) -> str:
-        """What to add where a file cannot be written."""
+        """Advice for a file that cannot be written."""
         if self._processes.rank > 0:
             return "; every process writes into the run folder: let all see it, or set saving.replay=none"
         return f"; the checkpoint of iteration {self._saved.iteration} is kept" if self._parts else ""

@@ -179,7 +179,7 @@ def _strangers(run: Run) -> dict[str, Player]:
 
 
 def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
-    """Of the latest checkpoint's pool as many past selves as there are ``iterations``, and policies of other runs."""
+    """As many past selves of the latest checkpoint's pool as there are ``iterations``, and policies of other runs."""
     saved = run.load_checkpoint().get("league", {})
     if name not in saved:
         return {}

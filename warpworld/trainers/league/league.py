@@ -165,7 +165,7 @@ class League:
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def files(self, folder: Path | None = None) -> dict[str, bytes]:
-        """What the run's ``league`` folder must hold for the present state, by name; call it before ``state_dict``.
+        """Files of the run's ``league`` folder for the present state, by name; call it before ``state_dict``.
 
         Args:
             folder: what this one holds already is left out, as it is: another version of torch may pack the same
@@ -187,7 +187,7 @@ class League:
         return {name: saved_state(matchmaker.state) for name, matchmaker in self.matchmakers.items()}
 
     def read_state(self, saved: Mapping[str, Any], folder: Path | None) -> dict[str, MatchmakerState]:
-        """What ``state_dict`` gave, checked, with the weights; nothing of it is taken up yet.
+        """Read and check what ``state_dict`` returned, with the weights; nothing of it is taken up yet.
 
         Args:
             saved: see above.

@@ -217,7 +217,7 @@ class Matchmaker:
         state.counts.left_out += int(sum(left_out for _, _, left_out in results))
 
     def metrics(self) -> dict[str, Any]:
-        """Of the latest iteration that was taken in."""
+        """Metrics of the latest iteration that was taken in."""
         found = {
             "elo": self.state.rating,
             "pool_size": len(self.state.pool()),

@@ -252,7 +252,7 @@ class Membership:
 
 
 def _status(error: BaseException) -> int:
-    """What the process is to end with."""
+    """Exit status of the process."""
     if isinstance(error, SystemExit) and isinstance(error.code, int):
         return error.code
     return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else FAILED

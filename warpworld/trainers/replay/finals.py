@@ -1,4 +1,4 @@
-"""What agents saw last in truncated episodes, which a ring of steps does not hold."""
+"""Final observations of truncated episodes, which a ring of steps does not hold."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Finals:
         return self._ring.policy_agents.copies(source, self.aliases[target], self.aliases["only_row"])
 
     def copies(self) -> list[Copy]:
-        """What puts that which the agents saw last where the kernel finds it that keeps it; none where it is joined."""
+        """Copies of the final observations to where the keeping kernel reads them; none if they are joined."""
         if self._joins:
             return []
         row = self.aliases["only_row"]
@@ -69,7 +69,7 @@ class Finals:
             self._ring.policy_agents.join_last(self._world[self.aliases["last"]][0])
 
     def most_kept(self) -> Tensor:
-        """Of any env, how many final observations the ring's steps need: () int32."""
+        """The largest number of final observations that the ring's steps of an env need: () int32."""
         row = self._world[self._ring.aliases["row"]]  # written next, so that it is the oldest
         before = self._world[self.aliases["finals_before"]].index_select(0, row.long().view(1))
         return (self._world[self.aliases["finals_kept"]] - before).max()

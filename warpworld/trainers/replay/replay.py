@@ -1,4 +1,4 @@
-"""What all replays are: a ring that steps are recorded in, and what draws from it."""
+"""Base class of replays: a ring that steps are recorded in, and its draws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from warpworld.trainers.replay.ring_history import RingHistory
 
 @dataclass(frozen=True)
 class DrawSizes:
-    """What a ring holds and what is drawn from it, whatever the kind of replay.
+    """Sizes of a ring and of its draws, for every kind of replay.
 
     Attributes:
         rows: steps of all envs that the ring holds.
@@ -107,7 +107,7 @@ class Replay(Recorder):
 
     @property
     def value_arrays(self) -> dict[str, str]:
-        """Where an actor notes what it expected of its actions, by its kernel's parameters; empty where it need not."""
+        """Arrays in which an actor notes values of its actions, by its kernel's parameters; empty if it need not."""
         return self.ring.value_arrays
 
     def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:

@@ -23,7 +23,7 @@ PLAYED, COUNTS, CUT_OFF = 1, 2, 8  # as in cuda/ring.cuh
 
 
 class Ring:
-    """What a policy's agents saw, did and got in the last steps, each stored once; the rules stand in ``ring.cu``.
+    """The last steps of a policy's agents, each stored once; the rules stand in ``ring.cu``.
 
     Steps are copied into the ring while the world steps. A replay calls ``acted`` in each step, and puts ``advance``
     and ``settle`` into programs of its own.
@@ -67,13 +67,13 @@ class Ring:
 
     @property
     def value_arrays(self) -> dict[str, str]:
-        """Where an actor notes what it expected of its actions, by its kernel's parameters; empty where it need not."""
+        """Arrays in which an actor notes values of its actions, by its kernel's parameters; empty if it need not."""
         names = ("ring_taken_values", "ring_best_values", "row") if self._notes_values else ()
         return {name: self.aliases[name] for name in names}
 
     @property
     def constants(self) -> dict[str, int]:
-        """What kernels that read the ring are compiled with."""
+        """Constants of kernels that read the ring."""
         return {
             "NUM_AGENTS": 1,
             "AGENTS": self.policy_agents.size,
@@ -164,7 +164,7 @@ class Ring:
 
     # ---- after an iteration ------------------------------------------------------------------------------------------
     def recorded(self) -> Tensor:
-        """What the policy's agents saw in the latest iteration, as far as they took part: (rows, entries)."""
+        """Observations of the latest iteration in which the policy's agents took part: (rows, entries)."""
         latest = self.latest()
         return self._of("ring_observations", latest)[self._took_part(latest, PLAYED)]
 

@@ -1,4 +1,4 @@
-"""What checkpoints hold of a replay."""
+"""History of a replay, for checkpoints."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RingHistory(History):
         return {self._aliases["leaves"]: leaves.view(shape)}
 
     def own(self) -> Mapping[str, Tensor]:
-        """How often each block was written, and the largest leaf of this process."""
+        """Counts of each block's writes, and the largest leaf of this process."""
         return self._views(["generation", "largest_leaf"])
 
     def restored(self) -> None:

@@ -1,4 +1,4 @@
-"""What a replay asks of the memory: reported at the start, refused where it is more than there is."""
+"""Memory of a replay: reported at the start, refused if it is more than there is."""
 
 from __future__ import annotations
 

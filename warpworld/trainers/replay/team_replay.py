@@ -21,7 +21,7 @@ from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionR
 
 @dataclass(frozen=True)
 class TeamSizes(ReplaySizes):
-    """What a ring of teams' transitions holds, and what is drawn from it.
+    """Sizes of a ring of teams' transitions and of its draws.
 
     Attributes:
         mean_reward: whether a team earns the mean over its agents; else their sum.
@@ -63,7 +63,7 @@ class TeamReplay(TransitionReplay):
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def _add_arrays(self) -> dict[str, str]:
-        """See ``TransitionReplay``; a team's rewards and flags are what its kernels take for an agent's."""
+        """Implement ``TransitionReplay``; a team's rewards and flags are what its kernels take for an agent's."""
         each = (self.sizes.batch_size, self.policy_agents.size)
         of_teams = (self.ring.rows, self.world.num_envs, 1)
         arrays: list[tuple[Array, Kept]] = [
@@ -80,7 +80,7 @@ class TeamReplay(TransitionReplay):
         return {**aliases, "ring_rewards": aliases["team_rewards"], "takes_part": aliases["team_takes_part"]}
 
     def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:
-        """See ``Replay``; to these kernels a team is one agent, which leaves its episode only with its env."""
+        """Implement ``Replay``; to these kernels a team is one agent, which leaves its episode only with its env."""
         super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "CUTTING": 0, "MASKED": 0}, work, **scalars)
         world, aliases = self.world, {**self.aliases, **self.ring.aliases}
         own = {"BATCH": self.sizes.batch_size, "MEAN": int(self.sizes.mean_reward)}

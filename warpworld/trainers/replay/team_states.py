@@ -93,11 +93,11 @@ class TeamStates:
         self.acted = self._world.program([self._copy("ring_state", self._ring.aliases["row"])])
 
     def keep_final(self) -> list[Step]:
-        """What keeps the states of episodes that have just been truncated, before their observations are."""
+        """The launches that keep the states of truncated episodes, before their observations are kept."""
         return [] if self._slots is None else [self._step("keep_final_states")]
 
     def gather(self) -> list[Step]:
-        """What gathers the states of a batch."""
+        """The launches that gather the states of a batch."""
         return [self._step("gather_states")]
 
     def of_batch(self, what: str) -> Tensor:

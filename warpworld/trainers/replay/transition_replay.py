@@ -20,7 +20,7 @@ from warpworld.trainers.replay.transitions import Transitions
 
 @dataclass(frozen=True)
 class ReplaySizes(DrawSizes):
-    """What a ring of transitions holds, and what is drawn from it.
+    """Sizes of a ring of transitions and of its draws.
 
     Attributes:
         final_observations: whether final observations of truncated episodes are kept; else a transition that would need
@@ -120,7 +120,7 @@ class TransitionReplay(Replay):
         )
 
     def _note(self) -> list[Step]:
-        """What more is settled of an iteration's rows before it is settled which of them can be drawn."""
+        """Further launches on an iteration's rows, before those that decide which of them can be drawn."""
         return []
 
     def _keep_final(self) -> list[Step]:

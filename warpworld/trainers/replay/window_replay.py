@@ -20,7 +20,7 @@ from warpworld.trainers.replay.windows import Windows
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSizes(DrawSizes):
-    """What a ring of windows holds, and what is drawn from it.
+    """Sizes of a ring of windows and of its draws.
 
     A window begins every ``train_length`` rows, so that every step is trained in one of them; ``rows`` is a multiple of
     it. ``n_step`` steps follow the trained ones.

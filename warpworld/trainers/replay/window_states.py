@@ -1,4 +1,4 @@
-"""What agents remember where windows begin."""
+"""States of memory at the beginnings of windows."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ class WindowStates:
         self._of_groups.append(kernels)
 
     def steps(self) -> list[Step]:
-        """What keeps them, in the sealed store."""
+        """The launch that keeps them, in the sealed store."""
         return [kernels.step("keep_states", index=0) for kernels in self._of_groups]

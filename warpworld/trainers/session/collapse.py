@@ -44,7 +44,7 @@ class CollapseDetector:
 
 
 class _Policy:
-    """What is known of one policy."""
+    """Metrics of one policy so far."""
 
     def __init__(self, name: str, entry: LearnerConfig) -> None:
         self._name, self._entry = name, entry

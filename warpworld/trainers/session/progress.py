@@ -1,4 +1,4 @@
-"""How far a training run is: a live display on a terminal, an occasional line elsewhere."""
+"""Progress of a training run: a live display on a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class TrainingProgress:
 
     @property
     def beginning(self) -> str:
-        """What to call the beginning of this session."""
+        """A name for the beginning of this session."""
         return "when resumed" if self._first_step else "at first"
 
     def update(self, metrics: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What ``warpworld train`` and ``warpworld.train`` have in common."""
+"""The common part of ``warpworld train`` and ``warpworld.train``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed about a finished run."""
+"""Summary of a finished run, for the terminal."""
 
 from __future__ import annotations
 
