@@ -204,7 +204,7 @@ class _Check:
             yield Replica(packed, self._trace, "packing", words, advice, rounds=False)
 
     def _packing(self) -> int:
-        """How many envs would share a warp on a GPU; 0 where none would."""
+        """Number of envs that would share a warp on a GPU; 0 if none would."""
         module, agents = self._main.backend.module, self._main.world.num_agents
         if module is None or set(module.source.threads) != {agents} or not module.source.uses_header_words_only():
             return 0
@@ -230,7 +230,7 @@ class _Check:
 
 
 def _left_by_resets(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Finding]:
-    """What resets have left as it was: observations, which policies read; as notes, what no kernel has read since."""
+    """Findings on bytes that resets left: observations, which policies read; as notes, others that no kernel read."""
     resets = [name for name in checked.kernels.values() if name in checked.resets]
     stale = {finding.array for finding in seen if finding.kind == "reset"}
     for name, (offset, step) in checked.left.items():

@@ -43,7 +43,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found.
+    """Result of a comparison.
 
     Attributes:
         environment: its name.
@@ -164,7 +164,7 @@ def _left_out(world: World) -> set[str]:
 
 
 def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
-    """What a reference returned, in the shapes of the world's arrays."""
+    """Results of a reference, in the shapes of the world's arrays."""
     if not isinstance(found, Mapping):
         raise DeclarationError(f"compare: the reference returned {type(found).__name__}, expected arrays by name")
     arrays = {}

@@ -74,7 +74,7 @@ class ReadActions:
 
 
 def _within(group: Group, actions: np.ndarray) -> np.ndarray:
-    """Which actions, (envs, agents, heads), are in a group's space."""
+    """Flags of the actions, (envs, agents, heads), that are in a group's space."""
     heads = action_heads(group.action)
     if heads:
         return (actions >= 0) & (actions < np.array(heads))

@@ -1,4 +1,4 @@
-"""What DDPG's policy gives: the action itself, in each dimension of a bounded Box."""
+"""Distribution of DDPG's policy: the action itself, in each dimension of a bounded Box."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Categorical(nn.Module):
         self.num_outputs = sum(self.head_sizes)
 
     def sampler(self, context: SamplerContext, kernel: str) -> ChoiceSampler:
-        """What draws from this distribution for a group."""
+        """Build the sampler that draws from this distribution for a group."""
         return ChoiceSampler(context, kernel, self.head_sizes)
 
     def choose(
@@ -99,7 +99,7 @@ class Gaussian(nn.Module):
         self.log_std = nn.Parameter(torch.zeros(size))
 
     def sampler(self, context: SamplerContext, kernel: str) -> BoxSampler:
-        """What draws from this distribution for a group."""
+        """Build the sampler that draws from this distribution for a group."""
         return BoxSampler(context, kernel)
 
     def choose(

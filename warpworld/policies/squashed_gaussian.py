@@ -34,7 +34,7 @@ class SquashedGaussian(nn.Module):
         self.num_outputs = 2 * int(size)
 
     def sampler(self, context: SamplerContext, kernel: str) -> SquashedSampler:
-        """What draws from this distribution for a group."""
+        """Build the sampler that draws from this distribution for a group."""
         return SquashedSampler(context, kernel)
 
     def choose(

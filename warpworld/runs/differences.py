@@ -1,4 +1,4 @@
-"""What differs between runs, and labels that say so."""
+"""Differences between runs, and labels that name them."""
 
 from __future__ import annotations
 

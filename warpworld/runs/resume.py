@@ -1,4 +1,4 @@
-"""What may change when a run is resumed, and what must not."""
+"""Checks of what may change when a run is resumed."""
 
 from __future__ import annotations
 

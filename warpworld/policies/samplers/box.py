@@ -14,7 +14,7 @@ NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 
 
 class InBox(Sampler):
-    """What all samplers share whose actions lie in a Box."""
+    """Base class of samplers whose actions lie in a Box."""
 
     def constants(self) -> dict[str, float]:
         """The number of dimensions, those of a Box of several axes in one row."""
@@ -69,7 +69,7 @@ class BoxSampler(InBox):
 
 
 def scaling_to(space: Box) -> np.ndarray:
-    """How a Box's actions come from what a policy draws: (4, size) float32, rows centre, scale, low and high.
+    """Scaling from a policy's draws to a Box's actions: (4, size) float32, rows centre, scale, low and high.
 
     An action is ``centre + scale * drawn``, cut off at low and high. -1 and 1 lead to the ends of a bounded dimension;
     where a bound is infinite, centre is 0 and scale 1.

@@ -26,7 +26,7 @@ class ChoiceSampler(Sampler):
         super().__init__(context, kernel)
 
     def constants(self) -> dict[str, float]:
-        """How the logits divide into heads."""
+        """Division of the logits into heads."""
         heads, world = self._heads, self.context.world
         return {
             "NUM_HEADS": len(heads),

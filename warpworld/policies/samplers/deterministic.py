@@ -25,7 +25,7 @@ class DeterministicSampler(InBox):
 
 @dataclass(frozen=True)
 class Noise:
-    """How actions are disturbed.
+    """Noise on actions.
 
     Attributes:
         kind: "ou" (Ornstein-Uhlenbeck), or "normal".
@@ -58,7 +58,7 @@ class NoisySampler(InBox):
         super().__init__(context, f"explore_{noise.kind}")
 
     def constants(self) -> dict[str, float]:
-        """How far the noise varies, too."""
+        """Add the noise's damping and deviation."""
         own = {"NOISE_DAMPING": float(self._noise.damping), "NOISE_STDDEV": float(self._noise.stddev)}
         return {**super().constants(), **own}
 

@@ -130,7 +130,7 @@ class Sampler(ABC):
         return self.context.world.program([self._functions.step(kernel, self.context.index)])
 
     def step(self, at_random: bool = False) -> RunKernel:
-        """What draws, as a step of a world's program; outputs are zeros where it is to draw at random."""
+        """The kernel that draws, as a step of a world's program; outputs are zeros where it is to draw at random."""
         return self._functions.step(self.random_kernel() if at_random else self.kernel_name(), self.context.index)
 
     def random_kernel(self) -> str:

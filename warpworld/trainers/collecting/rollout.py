@@ -122,8 +122,8 @@ class Rollout(Recorder):
         world = self.world
         names = list(dict.fromkeys(name for group in self._actors for name in self._observed(group)))
         names += self._critic_inputs
-        standing = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
-        sums = [world[name].sum(dtype=torch.float32) for name in standing]  # those of float16 would soon be infinite
+        unchecked = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
+        sums = [world[name].sum(dtype=torch.float32) for name in unchecked]  # those of float16 would soon be infinite
         sums += [self._sum_of_floats(actor) for actor in self._actors.values() if not actor.rows.is_plain]
         is_finite = torch.stack([*sums, *self._finals.sums(names)]).isfinite().all() & ~world["not_finite"].any()
         return [is_finite, *self._finals.measured()]
