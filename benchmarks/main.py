@@ -17,9 +17,9 @@ from .rows import (
     LearningRow,
     StartRow,
     print_adapters,
-    print_courses,
     print_exported,
     print_learning,
+    print_learning_times,
     print_replay,
     print_shares,
     print_starts,
@@ -58,7 +58,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     files = list(exported.rows(seconds)) if only == exported.NAME else []  # a minute, most of it torch's exporters
     drawn = list(replay.rows(seconds)) if only is None or only in replay.NAME else []
     shared = list(shares.rows(seconds)) if only is None or only in shares.NAME else []
-    courses = list(off_policy.rows(seconds)) if only == off_policy.NAME else []  # it takes minutes
+    learning_times = list(off_policy.rows(seconds)) if only == off_policy.NAME else []  # it takes minutes
     if rows:
         print_table(rows)
     if adapted:
@@ -73,14 +73,14 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
         print_replay(drawn)
     if shared:
         print_shares(shared)
-    if courses:
-        print_courses(courses)
+    if learning_times:
+        print_learning_times(learning_times)
     found = ", ".join([*peers.installed(), *learning.libraries()]) or "none"
     print(f"{_processor()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
-        every = [row.as_dict() for row in (*rows, *adapted, *files, *trained, *drawn, *shared, *courses)]
+        every = [row.as_dict() for row in (*rows, *adapted, *files, *trained, *drawn, *shared, *learning_times)]
         path.write_text(json.dumps({**conditions(), "rows": every}, indent=1) + "\n")
 
 

@@ -22,7 +22,7 @@ from warpworld.config import load_config
 from warpworld.trainers.play import play
 from warpworld.trainers.trainer import Trainer
 
-from .rows import CourseRow
+from .rows import LearningTimeRow
 
 NAME = "off-policy"
 SEEDS = (1, 2, 3)
@@ -82,21 +82,21 @@ TASKS = {
         },
     ),
 }  # fmt: skip
-Course = Callable[[int], tuple[int, float]]  # seed -> env steps and CPU seconds to what is wanted; infinite if not
+Training = Callable[[int], tuple[int, float]]  # seed -> env steps and CPU seconds to what is wanted; infinite if not
 
 
-def rows(seconds: float) -> Iterator[CourseRow]:
-    """Measure every system on every task; ``seconds`` is not used, since a course has a length of its own."""
+def rows(seconds: float) -> Iterator[LearningTimeRow]:
+    """Measure every system on every task; ``seconds`` is not used, since a training has a length of its own."""
     torch.set_num_threads(1)
     for name, task in TASKS.items():
-        systems: dict[str, Course] = {"warpworld": lambda seed, task=task: _ours(task, seed)}  # type: ignore[misc]
+        systems: dict[str, Training] = {"warpworld": lambda seed, task=task: _ours(task, seed)}  # type: ignore[misc]
         if importlib.util.find_spec("stable_baselines3") is not None:
             for variant, settings in task.theirs.items():
                 systems[variant] = lambda seed, task=task, own=settings: _theirs(task, own, seed)  # type: ignore[misc]
-        for system, course in systems.items():
-            found = [course(seed) for seed in SEEDS]
+        for system, train in systems.items():
+            found = [train(seed) for seed in SEEDS]
             steps, cpu = zip(*found, strict=True)
-            yield CourseRow(name, system, statistics.median(steps), statistics.median(cpu), max(cpu))
+            yield LearningTimeRow(name, system, statistics.median(steps), statistics.median(cpu), max(cpu))
 
 
 class _Clock:

@@ -66,7 +66,7 @@ def ours(items: int) -> Calls:
     replay.priorities.add_up_all()
     errors = torch.rand(BATCH) + 0.01
     row = replay.ring.aliases["row"]
-    copies = [*replay.crew.copies("rewards", replay.ring.aliases["ring_rewards"], row)]
+    copies = [*replay.policy_agents.copies("rewards", replay.ring.aliases["ring_rewards"], row)]
     copies += [Copy(name, replay.ring.aliases[f"ring_{name}"], row=row) for name in ("terminated", "truncated")]
     record = world.program(copies)  # what the world does in its own step
 

@@ -185,7 +185,7 @@ class AdapterRow:
 
 
 @dataclass(frozen=True)
-class CourseRow:
+class LearningTimeRow:
     """How long learning took from nothing to a return.
 
     Attributes:
@@ -208,7 +208,7 @@ class CourseRow:
         return {**dataclasses.asdict(self), **{name: x if x < float("inf") else None for name, x in finite.items()}}
 
 
-def print_courses(rows: Iterable[CourseRow]) -> None:
+def print_learning_times(rows: Iterable[LearningTimeRow]) -> None:
     """Print rows, each with its CPU time as a multiple of the first system's on the same task."""
     rows = list(rows)
     table = Table(title="from nothing to a mean return of greedy episodes, one core; medians of three seeds")

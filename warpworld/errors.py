@@ -67,7 +67,7 @@ class ExportError(WarpworldError):
 
 
 class ProcessError(WarpworldError):
-    """Of the processes that train a run together, one is missing or ended."""
+    """One of the processes that train a run together is missing or ended."""
 
 
 class SweepError(WarpworldError):
@@ -94,7 +94,7 @@ def suggest(name: str, candidates: Iterable[str]) -> str:
 
 
 def said(error: BaseException) -> str:
-    """What an exception says, in one line, and its type where the words alone may not tell what happened."""
+    """One-line text of an exception, with its type if the message alone is unclear."""
     text = " ".join(str(error).split())
     telling = (WarpworldError, ImportError, AttributeError, SyntaxError, TypeError, ValueError, RuntimeError)
     return text if text and isinstance(error, telling) else f"{type(error).__name__}: {text}".removesuffix(": ")

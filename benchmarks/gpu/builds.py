@@ -15,7 +15,7 @@ from warpworld.trainers.trainer import Trainer
 
 from . import acting, breakout, graphs
 from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, Case, build_trainer
-from .compare import courses
+from .compare import compared_worlds
 from .few_steps import plans
 from .learners import LEARNERS
 from .part import Context
@@ -47,7 +47,7 @@ def build(context: Context) -> None:
 
 def jobs_of(context: Context) -> list[Job]:
     """List the builds in the order of the parts that need them; where all is run on cpu, no trainer is among them."""
-    device, compared = context.device, len(courses())
+    device, compared = context.device, len(compared_worlds())
     jobs = [
         Job(f"{plan.name} on {where}", ".few_steps:main", (number, where))
         for number, plan in enumerate(plans()[: context.size(len(plans()), 2)])

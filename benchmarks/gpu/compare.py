@@ -2,8 +2,8 @@
 
 Integers and flags are equal. Floats are within ``TOLERANCE``; where libm functions make them, both sides are put back
 to the cpu's state after every step, so that a difference cannot grow. Built without fused multiply-add, what a reset
-makes of Philox numbers is bit for bit the same, but for what libm functions make of them, and so is the whole course of
-an env that calls none.
+makes of Philox numbers is bit for bit the same, but for what libm functions make of them, and so is the whole
+trajectory of an env that calls none.
 
 Where agents see the nearest others in order, two others whose distances are equal but for rounding may change places.
 The rows of observations in which that shows are counted, and are at most one in ``ROWS_IN_OTHER_ORDER``. In floor plans
@@ -45,7 +45,7 @@ SEED = 7
 
 
 @dataclass(frozen=True)
-class Course:
+class ComparedWorld:
     """A world to compare.
 
     Attributes:
@@ -76,23 +76,23 @@ class Course:
         return self.own or get_environment(self.name)
 
 
-COURSES = (
-    Course("battle", {}),
-    Course("battle", {"army_size": 1000, "map_size": 90}, num_envs=2, num_steps=60),
-    Course("cartpole", {"episode_length": 60}),
-    Course("connect_four", {}, libm=False),
-    Course("minatar_asterix", {}, libm=False),
-    Course("minatar_breakout", {}, libm=False),
-    Course("minatar_freeway", {"episode_length": 60}, libm=False),
-    Course("minatar_seaquest", {}, libm=False),
-    Course("minatar_space_invaders", {}, libm=False),
-    Course("tic_tac_toe", {}, libm=False),
-    Course("pendulum", {"episode_length": 60}, libm_columns=(0, 1)),  # cosine and sine of the angle
-    Course("recall", {"delay": 5}, libm=False),
-    Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8}, libm=False),
-    Course("tag_gridworld", {"num_taggers": 4, "grid_length": 8, "use_full_observation": False}, libm=False),
+COMPARED_WORLDS = (
+    ComparedWorld("battle", {}),
+    ComparedWorld("battle", {"army_size": 1000, "map_size": 90}, num_envs=2, num_steps=60),
+    ComparedWorld("cartpole", {"episode_length": 60}),
+    ComparedWorld("connect_four", {}, libm=False),
+    ComparedWorld("minatar_asterix", {}, libm=False),
+    ComparedWorld("minatar_breakout", {}, libm=False),
+    ComparedWorld("minatar_freeway", {"episode_length": 60}, libm=False),
+    ComparedWorld("minatar_seaquest", {}, libm=False),
+    ComparedWorld("minatar_space_invaders", {}, libm=False),
+    ComparedWorld("tic_tac_toe", {}, libm=False),
+    ComparedWorld("pendulum", {"episode_length": 60}, libm_columns=(0, 1)),  # cosine and sine of the angle
+    ComparedWorld("recall", {"delay": 5}, libm=False),
+    ComparedWorld("tag_gridworld", {"num_taggers": 4, "grid_length": 8}, libm=False),
+    ComparedWorld("tag_gridworld", {"num_taggers": 4, "grid_length": 8, "use_full_observation": False}, libm=False),
     *(
-        Course(
+        ComparedWorld(
             "tag_gridworld",
             {"num_taggers": taggers, "grid_length": 100, "use_full_observation": False},
             libm=False,
@@ -101,21 +101,21 @@ COURSES = (
         )
         for taggers in (1999, 9999)
     ),
-    Course(
+    ComparedWorld(
         "tag_continuous",
         {"num_taggers": 100, "num_runners": 1900, "grid_length": 140.0, "use_full_observation": False},
         nearest=True,
         num_envs=2,
         num_steps=60,
     ),
-    Course("crowd, in turns", {"agents": 2000}, libm=False, num_envs=3, num_steps=60, own=Crowd),
-    Course("crowd, in turns", {"agents": 10_000}, libm=False, num_envs=2, num_steps=60, own=Crowd),
-    Course(
+    ComparedWorld("crowd, in turns", {"agents": 2000}, libm=False, num_envs=3, num_steps=60, own=Crowd),
+    ComparedWorld("crowd, in turns", {"agents": 10_000}, libm=False, num_envs=2, num_steps=60, own=Crowd),
+    ComparedWorld(
         "tag_continuous",
         {"num_taggers": 5, "num_runners": 20, "use_full_observation": True, "observe_own_state": True},
         libm_columns=(-3, -2),  # cosine and sine of the own direction
     ),
-    Course(
+    ComparedWorld(
         "tag_continuous",
         {
             "num_taggers": 10,
@@ -127,7 +127,7 @@ COURSES = (
         },
         nearest=True,
     ),
-    Course(
+    ComparedWorld(
         "tag_continuous",
         {
             "num_taggers": 50,
@@ -140,20 +140,20 @@ COURSES = (
         num_envs=2,
         num_steps=60,
     ),
-    Course("deathmatch", {}, rays=True),
+    ComparedWorld("deathmatch", {}, rays=True),
     # wherever agents look they hit another, so that every step is full of shots, deaths and new lives
-    Course(
+    ComparedWorld(
         "deathmatch",
         {"players": 2, "rivals": 2, "plans": "box", "res": 32, "fire_cone": 80.0, "cooldown": 1, "kills_to_win": 9},
         rays=True,
     ),
     # in a box, where an agent is hit in many steps
-    Course(
+    ComparedWorld(
         "deathmatch",
         {"players": 2, "rivals": 2, "plans": "box", "res": 32, "megastep_rules": True, "episode_length": 60},
         rays=True,
     ),
-    Course("companions, of blocks", {}, rays=True, own=Companions),
+    ComparedWorld("companions, of blocks", {}, rays=True, own=Companions),
 )
 
 
@@ -161,12 +161,15 @@ COURSES = (
 FIRST = ("tag_gridworld", "tag_continuous", "cartpole", "minatar_breakout", "explorer", "point_goal", "deathmatch")
 
 
-def courses() -> list[Course]:
-    """The courses above, and one for every registered env that is not among them; the most telling first."""
-    named = {course.name for course in COURSES}
+def compared_worlds() -> list[ComparedWorld]:
+    """The worlds above, and one for every registered env that is not among them; the most telling first."""
+    named = {compared.name for compared in COMPARED_WORLDS}
     others = [name for name in packaged_names() if name not in named]
-    found = [*COURSES, *(Course(name, {}, rays=issubclass(get_environment(name), Indoor)) for name in others)]
-    return sorted(found, key=lambda course: FIRST.index(course.name) if course.name in FIRST else len(FIRST))
+    found = [
+        *COMPARED_WORLDS,
+        *(ComparedWorld(name, {}, rays=issubclass(get_environment(name), Indoor)) for name in others),
+    ]
+    return sorted(found, key=lambda compared: FIRST.index(compared.name) if compared.name in FIRST else len(FIRST))
 
 
 def within_tolerance(context: Context) -> None:
@@ -187,30 +190,36 @@ def _compare_all(context: Context, exact: bool) -> None:
         for difference in [done.fault] if done.fault else done.found["differences"]:
             context.wrong(f"{done.job.name}: {difference}")
     exactly = sum(row.get("bit_for_bit", False) for row in context.figures["rows"])
-    context.holds(f"{len(courses())} worlds agree, {exactly} bit for bit; the same actions are drawn")
+    context.holds(f"{len(compared_worlds())} worlds agree, {exactly} bit for bit; the same actions are drawn")
 
 
 def jobs_of(context: Context, exact: bool) -> list[Job]:
     """The comparison of every world, and of the actions that are drawn."""
     steps = context.size(NUM_STEPS, 5)
     worlds = [
-        Job(name_of(course), ".compare:compare_course", (number, context.device, steps, exact))
-        for number, course in enumerate(courses())
+        Job(name_of(compared), ".compare:compare_one", (number, context.device, steps, exact))
+        for number, compared in enumerate(compared_worlds())
     ]
     return [*worlds, Job("actions drawn from equal logits", ".compare:draws", (context.device,))]
 
 
-def name_of(course: Course) -> str:
+def name_of(compared: ComparedWorld) -> str:
     """Name and parameters, for people."""
-    return f"{course.name} {dict(course.params)}"
+    return f"{compared.name} {dict(compared.params)}"
 
 
-def compare_course(number: int, device: str, most_steps: int, exact: bool) -> dict[str, Any]:
+def compare_one(number: int, device: str, most_steps: int, exact: bool) -> dict[str, Any]:
     """Compare one world; returns its row."""
-    course = courses()[number]
-    steps = min(course.num_steps, most_steps)
-    found = compare(course, device, steps, exact)
-    return {"world": course.name, "params": dict(course.params), "num_envs": course.num_envs, "steps": steps, **found}
+    compared = compared_worlds()[number]
+    steps = min(compared.num_steps, most_steps)
+    found = compare(compared, device, steps, exact)
+    return {
+        "world": compared.name,
+        "params": dict(compared.params),
+        "num_envs": compared.num_envs,
+        "steps": steps,
+        **found,
+    }
 
 
 def draws(device: str) -> dict[str, Any]:
@@ -219,11 +228,11 @@ def draws(device: str) -> dict[str, Any]:
     return {"world": "tag_gridworld", "params": {}, "column": "draws", "differences": differences}
 
 
-def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[str, Any]:
+def compare(compared: ComparedWorld, device: str, num_steps: int, exact: bool) -> dict[str, Any]:
     """Step a world on cpu and one on ``device`` side by side.
 
     Args:
-        course: which world.
+        compared: which world.
         device: of the second world.
         num_steps: how many.
         exact: hold the floats of a reset, and those of an env without libm, to the bit.
@@ -232,8 +241,8 @@ def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[st
         ``differences``, in words and empty if all is well; ``largest_difference`` of a float; ``bit_for_bit``; how many
         ``episodes`` ended; ``rows_in_other_order``; ``steps_that_graze``.
     """
-    cpu, other = worlds = [_world(course, where) for where in ("cpu", device)]
-    found = Differences(course)
+    cpu, other = worlds = [_world(compared, where) for where in ("cpu", device)]
+    found = Differences(compared)
     found.look(cpu, other, step=0, exact=exact)
     generators = [np.random.default_rng(SEED) for _ in worlds]
     episodes = 0
@@ -242,10 +251,10 @@ def compare(course: Course, device: str, num_steps: int, exact: bool) -> dict[st
             for name, values in random_actions(world, generator).items():
                 world[name].copy_(values)
             world.step()
-        found.look(cpu, other, step=step, exact=exact and not course.libm)
+        found.look(cpu, other, step=step, exact=exact and not compared.libm)
         if len(found.differences) >= 5:
             break
-        if course.libm:
+        if compared.libm:
             other.restore(cpu.snapshot())
         episodes += int((cpu["terminated"] | cpu["truncated"]).sum())
     found.check_rows(num_steps)
@@ -273,10 +282,10 @@ def _draws_alike(device: str) -> bool:
     return all(torch.equal(taken[0][group], taken[1][group]) for group in taken[0])
 
 
-def _world(course: Course, device: str) -> World:
+def _world(compared: ComparedWorld, device: str) -> World:
     """A world of which nothing is undefined: what no reset writes is zero."""
     threads = max(1, available_cores() // AT_ONCE) if device == "cpu" else None
-    world = World(course.kind(**course.params), course.num_envs, device, num_workers=threads, seed=SEED)
+    world = World(compared.kind(**compared.params), compared.num_envs, device, num_workers=threads, seed=SEED)
     world.reset()
     for name in ("rewards", "terminated", "truncated", "agent_mask", "agent_terminated", "agent_truncated"):
         if name in world:
@@ -300,10 +309,10 @@ def host_arrays(data: DataManager) -> dict[str, np.ndarray]:
 
 
 class Differences:
-    """Differences between two worlds of one course."""
+    """Differences between two worlds of one kind."""
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
+    def __init__(self, compared: ComparedWorld) -> None:
+        self._compared = compared
         self.differences: list[str] = []
         self.largest = 0.0
         self.bit_for_bit = True
@@ -312,7 +321,7 @@ class Differences:
 
     def look(self, cpu: World, other: World, step: int, exact: bool) -> None:
         """Compare all arrays, but for scratch and for what says which envs a launch was for."""
-        exact = exact and not self._course.rays
+        exact = exact and not self._compared.rays
         grazed = np.zeros(cpu.num_envs, bool)
         on_host = host_arrays(other.data)
         for name in cpu.data:
@@ -323,9 +332,9 @@ class Differences:
                 continue
             self.bit_for_bit = False
             wrong = self._wrong(name, expected, found, exact)
-            if self._course.nearest and not exact and name.startswith("observations") and wrong.any():
+            if self._compared.nearest and not exact and name.startswith("observations") and wrong.any():
                 self.rows += int(wrong.any(-1).sum())
-            elif self._course.rays and cpu.data.array(name).per != "world":
+            elif self._compared.rays and cpu.data.array(name).per != "world":
                 grazed |= wrong.reshape(cpu.num_envs, -1).any(1)
             elif wrong.any():
                 self._say(name, step, expected, found, wrong)
@@ -336,7 +345,7 @@ class Differences:
         if expected.dtype.kind == "f" and not exact:
             return self._far(expected, found)
         wrong = expected != found
-        if name.startswith("observations") and (columns := list(self._course.libm_columns)):
+        if name.startswith("observations") and (columns := list(self._compared.libm_columns)):
             wrong[..., columns] = self._far(expected[..., columns], found[..., columns])
         return wrong
 
@@ -359,11 +368,11 @@ class Differences:
 
     def check_rows(self, num_steps: int) -> None:
         """Refuse too many rows whose order differs, and too many steps in which a ray met something else."""
-        params = self._course.params
+        params = self._compared.params
         agents = params.get("num_taggers", 0) + params.get("num_runners", 0)
-        rows = self._course.num_envs * agents * num_steps
+        rows = self._compared.num_envs * agents * num_steps
         if self.rows * ROWS_IN_OTHER_ORDER > rows:
             self.differences.append(f"{self.rows} of {rows} rows of observations differ")
-        steps = self._course.num_envs * (num_steps + 1)
+        steps = self._compared.num_envs * (num_steps + 1)
         if self.grazed * STEPS_THAT_GRAZE > steps:
             self.differences.append(f"in {self.grazed} of {steps} steps of envs something differs")

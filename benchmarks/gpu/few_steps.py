@@ -15,18 +15,18 @@ from warpworld.trainers.collecting.rollout import Rollout
 from . import eyes
 from .cases import CARTPOLE, TAG_CONTINUOUS, TAG_GRIDWORLD, THOUSAND_AGENTS, THOUSAND_ON_A_GRID, THOUSANDS_ON_A_GRID
 from .clock import synchronise
-from .compare import Course, courses
+from .compare import ComparedWorld, compared_worlds
 
 NUM_ENVS, NUM_STEPS = 3, 6
 FEW_HOMES = {"num_plans": 2}  # kernels do not depend on how many there are
 
 
-def plans() -> list[Course]:
+def plans() -> list[ComparedWorld]:
     """The worlds that are compared, then those that are measured, the ones with eyes on fewer homes."""
     tables = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, THOUSAND_AGENTS, THOUSAND_ON_A_GRID, *THOUSANDS_ON_A_GRID)
-    views = [Course(case.name, {**case.params, **FEW_HOMES}) for case in eyes.CASES]
+    views = [ComparedWorld(case.name, {**case.params, **FEW_HOMES}) for case in eyes.CASES]
     brute = [replace(view, name=f"{view.name} by brute force", own=eyes.BRUTE[view.name]) for view in views]
-    return [*courses(), *(Course(case.name, case.params) for case in tables), *views, *brute]
+    return [*compared_worlds(), *(ComparedWorld(case.name, case.params) for case in tables), *views, *brute]
 
 
 def main(number: int, device: str) -> None:

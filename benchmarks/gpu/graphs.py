@@ -25,7 +25,7 @@ def compare(context: Context) -> None:
     cases = [case.smaller(8, case.num_steps) for case in CASES] if context.quick else CASES
     for case in context.in_time(cases, lambda case: f"{case.name} of {case.num_steps} steps"):
         trainers = [build_trainer(case, context.device, graphs=graphs) for graphs in (True, False)]
-        for number, (first, second) in enumerate(zip(*(_courses(trainer) for trainer in trainers), strict=True)):
+        for number, (first, second) in enumerate(zip(*(_stores(trainer) for trainer in trainers), strict=True)):
             different = [name for name in first if not torch.equal(first[name], second[name])]
             if different:
                 context.wrong(f"{case.name}, rollout {number}: these arrays differ: {', '.join(different)}")
@@ -36,7 +36,7 @@ def compare(context: Context) -> None:
     context.holds(f"{len(CASES)} worlds, {NUM_ROLLOUTS} rollouts each: bit for bit the same")
 
 
-def _courses(trainer: Trainer) -> Iterator[dict[str, torch.Tensor]]:
+def _stores(trainer: Trainer) -> Iterator[dict[str, torch.Tensor]]:
     """The whole store as bytes, after each rollout."""
     generator = torch.Generator(device="cpu").manual_seed(3)
     for _ in range(NUM_ROLLOUTS):

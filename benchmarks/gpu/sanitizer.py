@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from warpworld.managers.cpu.workers import available_cores
 
-from .compare import Course, courses, name_of
+from .compare import ComparedWorld, compared_worlds, name_of
 from .part import Context, SkippedError, unreached
 from .process import run_limited
 
@@ -22,15 +22,15 @@ REFUSALS = ("Device not supported", "Unable to", "not supported on")
 
 
 def memcheck(context: Context) -> None:
-    """A few steps and resets of each, in the order of ``courses()``."""
+    """A few steps and resets of each, in the order of ``compared_worlds()``."""
     if shutil.which(TOOL) is None:
         raise SkippedError(f"{TOOL} is not on PATH")
-    chosen = courses()
+    chosen = compared_worlds()
     pool = ThreadPoolExecutor(available_cores())
     try:
-        runs = {pool.submit(_run, context, number): course for number, course in enumerate(chosen)}
+        runs = {pool.submit(_run, context, number): compared for number, compared in enumerate(chosen)}
         ended = ((runs[run], run.result()) for run in as_completed(runs))
-        late = [name_of(course) for course, end in ended if not _is_done(context, course, *end)]
+        late = [name_of(compared) for compared, end in ended if not _is_done(context, compared, *end)]
     finally:
         pool.shutdown(cancel_futures=True)
     if late:
@@ -38,20 +38,20 @@ def memcheck(context: Context) -> None:
     context.holds(f"{len(chosen)} worlds, 0 errors")
 
 
-def _is_done(context: Context, course: Course, code: int | None, output: str) -> bool:
+def _is_done(context: Context, compared: ComparedWorld, code: int | None, output: str) -> bool:
     """Write down how a world's run ended; whether it had time to.
 
     Raises:
         SkippedError: the tool does not work here.
     """
     errors = read_errors(output)
-    context.row(world=course.name, params=dict(course.params), errors=errors, status=code)
+    context.row(world=compared.name, params=dict(compared.params), errors=errors, status=code)
     if errors is None and (refusal := _refusal(output)):
         raise SkippedError(f"{TOOL}: {refusal}")
     if errors or code not in (0, None):
-        context.wrong(f"{name_of(course)}: {_first_error(output)}")
+        context.wrong(f"{name_of(compared)}: {_first_error(output)}")
     elif code is not None and errors is None:
-        context.wrong(f"{name_of(course)}: {TOOL} gave no summary: {output[-300:]}")
+        context.wrong(f"{name_of(compared)}: {TOOL} gave no summary: {output[-300:]}")
     return code is not None
 
 

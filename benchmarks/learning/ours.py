@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import torch
 
+from warpworld.cli.profile.instrumentation import POLICY, VALUES
 from warpworld.cli.profile.profile import operations_of
-from warpworld.cli.profile.seams import POLICY, VALUES
 from warpworld.config import RunConfig
 from warpworld.config.endless import load_endless
 from warpworld.trainers.cpu_tuning import tune_for_cpu

@@ -1,4 +1,4 @@
-"""EnvPool's protocol: batches that are sent and received, in the order sent, on the courses of one world."""
+"""EnvPool's protocol: batches that are sent and received, in the order sent, on the trajectories of one world."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import warpworld
-from tests.envs.courses import Driver
+from tests.envs.trajectories import Driver
 from warpworld.adapters.pool import Pool
 from warpworld.errors import DeclarationError, StoreError
 
@@ -18,10 +18,10 @@ def cartpole(num_envs: int = 16, **options: Any) -> Pool:
     return warpworld.make("cartpole", num_envs, seed=7, api="pool", episode_length=30, **options)
 
 
-# ---- the same courses as one world -----------------------------------------------------------------------------------
+# ---- the same trajectories as one world ------------------------------------------------------------------------------
 @pytest.mark.parametrize("batch_size", [16, 8, 4])
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
-def test_batches_walk_the_courses_of_one_world(batch_size: int, autoreset: Any) -> None:
+def test_batches_walk_the_trajectories_of_one_world(batch_size: int, autoreset: Any) -> None:
     world = warpworld.make("cartpole", 16, seed=7, autoreset=autoreset, episode_length=30)
     pool = cartpole(batch_size=batch_size, autoreset=autoreset)
     world.reset()

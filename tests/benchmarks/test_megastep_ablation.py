@@ -118,7 +118,7 @@ def test_planted_shots_are_counted() -> None:
     assert (counts.kills, counts.deaths) == pytest.approx((250.0, 750.0))
 
 
-def test_shots_of_a_course_are_counted() -> None:
+def test_shots_of_a_trajectory_are_counted() -> None:
     """The first looks at another one's back for 20 steps, which is what it takes to kill it; two look at walls."""
     world = in_a_box(3)
     number = world.data.numpy

@@ -18,7 +18,7 @@ from warpworld.cli.main import main
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import BuildError, KernelError
 from warpworld.runs import Run
-from warpworld.trainers.evaluations.standing import Standing
+from warpworld.trainers.evaluations.evaluation_state import EvaluationState
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +40,7 @@ class StubTrainer:
     timed_every: int = 1
     failure: BaseException = KeyboardInterrupt()
     world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
-    evaluations = types.SimpleNamespace(ending="", standing=Standing())
+    evaluations = types.SimpleNamespace(ending="", state=EvaluationState())
 
     def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
         self.processes = processes

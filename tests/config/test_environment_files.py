@@ -12,7 +12,7 @@ from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeclarationError, RunError
 from warpworld.runs import Run
-from warpworld.runs.resume import check_same_course
+from warpworld.runs.resume import check_same_trajectory
 
 WALK = """
 from tests.chase import Chase
@@ -130,14 +130,14 @@ def test_a_run_finds_its_environment_from_anywhere(project: Path, monkeypatch: p
     assert Run.open(path).config.name == str(project / "walk.py")
 
 
-def test_a_moved_project_is_the_same_course_another_file_is_not(project: Path) -> None:
+def test_a_moved_project_is_the_same_trajectory_another_file_is_not(project: Path) -> None:
     config = load_config(project / "walk.yaml")
     saved = config.to_yaml()
-    check_same_course(saved.replace(str(project), "/where/it/was"), config)
+    check_same_trajectory(saved.replace(str(project), "/where/it/was"), config)
     with pytest.raises(RunError, match=r"^name was '.*/run.py' when it was saved and is '.*/walk.py' in config.yaml"):
-        check_same_course(saved.replace("walk.py", "run.py"), config)
+        check_same_trajectory(saved.replace("walk.py", "run.py"), config)
     with pytest.raises(RunError, match=r"^name was 'walk' when it was saved"):
-        check_same_course(saved.replace(config.name, "walk"), config)
+        check_same_trajectory(saved.replace(config.name, "walk"), config)
 
 
 def test_a_config_from_memory_starts_from_the_working_folder(project: Path) -> None:

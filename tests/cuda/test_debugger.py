@@ -92,14 +92,14 @@ def test_a_debug_build_computes_the_same(compiler: str, monkeypatch: pytest.Monk
     monkeypatch.setenv("CXX", compiler)
     wander = [Array("position", "float32", initial=0.0), Array("draws", "uint32", initial=0)]
 
-    def course() -> list[np.ndarray]:
+    def trajectory() -> list[np.ndarray]:
         world = kernel_world("workers.cu", "wander", wander, 5, 50, 2)
         return [array for _ in range(20) for array in run(world, "position", "draws")]
 
     monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
-    plain = course()
+    plain = trajectory()
     monkeypatch.setenv("WARPWORLD_DEBUG", "1")
-    debug = course()
+    debug = trajectory()
     assert np.ptp(plain[-2]) > 0
     for one, other in zip(plain, debug, strict=True):
         np.testing.assert_array_equal(one, other)

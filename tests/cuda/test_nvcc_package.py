@@ -36,8 +36,8 @@ from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
 from warpworld.trainers.algorithms.a2c import A2CSettings
-from warpworld.trainers.algorithms.held_estimates import HeldEstimates
-from warpworld.trainers.algorithms.held_update import HeldUpdate
+from warpworld.trainers.algorithms.captured_update import CapturedUpdate
+from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
 from warpworld.trainers.collecting.collector import Collector
@@ -136,8 +136,8 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     states = world.kernels(STATES_SOURCE, {"NUM_AGENTS": 1}, scalars, writable={"random_key", "random_stream"})
     states.build([Kernel(name, threads_per_env=32) for name in states.signatures])
     captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
-    HeldUpdate(captured, "agent", rows=33, numbers=[])
-    HeldEstimates(Collector(World(Relay(), 2, device="cpu"), 2), "left", A2CSettings())
+    CapturedUpdate(captured, "agent", rows=33, numbers=[])
+    KernelEstimates(Collector(World(Relay(), 2, device="cpu"), 2), "left", A2CSettings())
     warpworld.make("cartpole", num_envs=2, device="cpu", randomize={"gravity": (8.0, 12.0)})
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]
     still = environment(None, groups=steered, phases=[lambda arrays, active: None], resets=[])

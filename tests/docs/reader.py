@@ -91,7 +91,7 @@ class Reader:
         if self.last != "eval":
             assert SECONDS.sub("", self.printed) == SECONDS.sub("", expected)
             return
-        # Other processors round otherwise, so that training takes another course; the lesson is the same.
+        # Other processors round otherwise, so that training takes another trajectory; the lesson is the same.
         assert NUMBER.sub("", self.printed).split() == NUMBER.sub("", expected).split()
         if self._shorter:
             return

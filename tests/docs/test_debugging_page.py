@@ -61,7 +61,7 @@ def test_the_trace_is_that_of_the_page_and_the_page_reads_it(capsys: pytest.Capt
     assert capsys.readouterr().out == "4\n"
 
 
-def test_a_check_and_a_run_walk_the_same_course_at_first() -> None:
+def test_a_check_and_a_run_walk_the_same_trajectory_at_first() -> None:
     """The step and the agent of the check's finding are where the run's trace has the first nan."""
     finding = next(f for f in warpworld.check("walk.py", steps=40).findings if f.kind == "not-finite")
     assert finding.step <= 10  # before the check resets some

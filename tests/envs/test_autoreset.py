@@ -1,4 +1,4 @@
-"""When ended envs are reset changes no env's course: worlds of each kind, in each of the three ways."""
+"""When ended envs are reset changes no env's trajectory: worlds of each kind, in each of the three ways."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from tests.envs.courses import Driver, ended, per_env, values
 from tests.envs.small_worlds import each_kind
 from tests.envs.test_contract import make
+from tests.envs.trajectories import Driver, ended, per_env, values
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.environment.spaces import action_heads
@@ -78,14 +78,14 @@ def events(world: World, name_of_last: str) -> dict[int, list[tuple[str, bytes]]
 
 @pytest.mark.heavy
 @each_kind
-def test_an_env_walks_the_same_course(name: str, params: dict[str, Any]) -> None:
-    courses = [events(make(name, params, NUM_ENVS), "final_")]
+def test_an_env_walks_the_same_trajectory(name: str, params: dict[str, Any]) -> None:
+    trajectories = [events(make(name, params, NUM_ENVS), "final_")]
     for autoreset in ("next_step", "disabled"):
         world = World(get_environment(name)(**params), NUM_ENVS, "cpu", num_workers=1, autoreset=autoreset)
-        courses.append(events(world, ""))
+        trajectories.append(events(world, ""))
     for env in range(NUM_ENVS):
-        length = min(len(course[env]) for course in courses)
-        first, *others = (course[env][:length] for course in courses)
+        length = min(len(trajectory[env]) for trajectory in trajectories)
+        first, *others = (trajectory[env][:length] for trajectory in trajectories)
         assert all(other == first for other in others), env
         assert sum(kind == "reset" for kind, _ in first) > 2
 

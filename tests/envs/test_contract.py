@@ -11,8 +11,8 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 
-from tests.envs.courses import Driver, assert_equal, assert_same_course, course_of, ended, per_env, values
 from tests.envs.small_worlds import BY_RULES_ALONE, CASES, LENGTH, NAMES, each_case, each_kind, of_length
+from tests.envs.trajectories import Driver, assert_equal, assert_same_trajectory, ended, per_env, trajectory_of, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
 from warpworld.environment.observation_parts import parts_of
@@ -165,15 +165,15 @@ def test_nothing_of_an_episode_shows_in_the_next(name: str, params: dict[str, An
             assert now[array].tobytes() == expected[array].tobytes(), array
 
 
-# ---- the same course ------------------------------------------------------------------------------------------------
+# ---- the same trajectory ---------------------------------------------------------------------------------------------
 
 
 @each_case
-def test_the_course_of_an_env_depends_on_nothing_around_it(name: str, params: dict[str, Any]) -> None:
+def test_the_trajectory_of_an_env_depends_on_nothing_around_it(name: str, params: dict[str, Any]) -> None:
     """Not on the number of envs, nor on which process the env lies in."""
-    courses = [course_of(make(name, params, num_envs), 3, 60) for num_envs in (4, 64, 500)]
-    courses.append(course_of(make(name, params, 5, first_env=2), 1, 60, first_env=2))
-    for alike in zip(*courses, strict=True):
+    trajectories = [trajectory_of(make(name, params, num_envs), 3, 60) for num_envs in (4, 64, 500)]
+    trajectories.append(trajectory_of(make(name, params, 5, first_env=2), 1, 60, first_env=2))
+    for alike in zip(*trajectories, strict=True):
         for other in alike[1:]:
             assert_equal(alike[0], other)
 
@@ -181,7 +181,7 @@ def test_the_course_of_an_env_depends_on_nothing_around_it(name: str, params: di
 @pytest.mark.heavy  # a build of its own
 @pytest.mark.cpu_backend
 @each_case
-def test_kernels_as_users_compile_them_walk_the_same_course(
+def test_kernels_as_users_compile_them_walk_the_same_trajectory(
     name: str, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The optimiser changes no bit: it shows what a kernel reads outside its arrays or leaves undefined."""
@@ -189,14 +189,16 @@ def test_kernels_as_users_compile_them_walk_the_same_course(
     for flags in ("-O1", ""):
         monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)
         worlds.append(make(name, params, 40))
-    assert assert_same_course(*worlds, 100) > 20
+    assert assert_same_trajectory(*worlds, 100) > 20
 
 
 @pytest.mark.cpu_backend
 @each_kind
 def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> None:
     for num_workers in (2, 3):
-        assert assert_same_course(make(name, params, 500), make(name, params, 500, num_workers=num_workers), 30) > 100
+        assert (
+            assert_same_trajectory(make(name, params, 500), make(name, params, 500, num_workers=num_workers), 30) > 100
+        )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +212,7 @@ def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> 
         for case in CASES
     ],
 )
-def test_packed_envs_run_the_same_course(name: str, params: dict[str, Any]) -> None:
+def test_packed_envs_run_the_same_trajectory(name: str, params: dict[str, Any]) -> None:
     """Several envs to a warp, with lanes that sit a launch out: what a GPU may do."""
     agents = make(name, params, 1).num_agents
     most = open_backend("cpu").warp_size // agents
@@ -222,7 +224,7 @@ def test_packed_envs_run_the_same_course(name: str, params: dict[str, Any]) -> N
         except BuildError as error:  # as many views of pixels do not fit a block's memory on a GPU
             assert "bytes among a block's threads, which may share" in str(error)
             continue
-        assert assert_same_course(make(name, params, num_envs), packed, 200) > 50
+        assert assert_same_trajectory(make(name, params, num_envs), packed, 200) > 50
 
 
 @each_kind
@@ -233,21 +235,21 @@ def test_a_snapshot_continues_exactly(name: str, params: dict[str, Any]) -> None
     for _ in range(20):
         driver.step()
     snapshot = world.snapshot()
-    courses = []
+    trajectories = []
     for _ in range(2):
         world.restore(snapshot)
         driver = Driver(world, seed=1)
-        courses.append([])
+        trajectories.append([])
         for _ in range(30):
             driver.step()
-            courses[-1].append(values(world))
-    for first, second in zip(*courses, strict=True):
+            trajectories[-1].append(values(world))
+    for first, second in zip(*trajectories, strict=True):
         assert_equal(first, second)
     other = make(name, params, 40)
     other.reset()
     other.restore(snapshot)
     Driver(other, seed=1).step()
-    assert_equal(values(other), courses[0][0])
+    assert_equal(values(other), trajectories[0][0])
 
 
 @each_kind
@@ -259,14 +261,14 @@ def test_worlds_in_one_process_do_not_disturb_each_other(name: str, params: dict
     def worlds() -> list[World]:
         return [make(name, chosen, num_envs, seed=seed) for chosen, num_envs, seed in settings]
 
-    alone = [[part["rewards"] for part in course_of(world, 3, 40)] for world in worlds()]
-    together = zip(*(course_of(world, 3, 40) for world in worlds()), strict=True)
+    alone = [[part["rewards"] for part in trajectory_of(world, 3, 40)] for world in worlds()]
+    together = zip(*(trajectory_of(world, 3, 40) for world in worlds()), strict=True)
     for step, parts in enumerate(together):
         for rewards, part in zip(alone, parts, strict=True):
             np.testing.assert_array_equal(rewards[step], part["rewards"])
 
 
-def test_seeds_change_the_course() -> None:
+def test_seeds_change_the_trajectory() -> None:
     first, second = (make("cartpole", {}, 10, seed=seed) for seed in (0, 1))
     for world in (first, second):
         world.reset()
@@ -357,15 +359,15 @@ def counters(path: Path, envs_per_warp: int = 0) -> World:
 @pytest.mark.long
 @pytest.mark.cpu_backend  # on a GPU a plain build shows it too
 @pytest.mark.parametrize("forgotten", ["", "step", "reset"])
-def test_the_packed_course_shows_a_forgotten_guard(forgotten: str, tmp_path: Path) -> None:
+def test_the_packed_trajectory_shows_a_forgotten_guard(forgotten: str, tmp_path: Path) -> None:
     source = tmp_path / "counters.cu"
     source.write_text(COUNTERS % {kernel: "" if kernel == forgotten else GUARD for kernel in ("step", "reset")})
     guarded = tmp_path / "guarded.cu"
     guarded.write_text(COUNTERS % {"step": GUARD, "reset": GUARD})
-    assert assert_same_course(counters(guarded), counters(source), 20) > 50, "plain builds run active agents only"
+    assert assert_same_trajectory(counters(guarded), counters(source), 20) > 50, "plain builds run active agents only"
     for envs_per_warp in (2, 6):
         if forgotten:
             with pytest.raises(AssertionError, match="these arrays differ"):
-                assert_same_course(counters(source), counters(source, envs_per_warp), 20)
+                assert_same_trajectory(counters(source), counters(source, envs_per_warp), 20)
         else:
-            assert assert_same_course(counters(source), counters(source, envs_per_warp), 20) > 50
+            assert assert_same_trajectory(counters(source), counters(source, envs_per_warp), 20) > 50

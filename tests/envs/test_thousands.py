@@ -1,4 +1,4 @@
-"""Games of more agents than a block has threads: courses are an env's own, and checks follow their threads."""
+"""Games of more agents than a block has threads: trajectories are an env's own, and checks follow their threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.envs.courses import Driver, assert_equal, ended, per_env, values
+from tests.envs.trajectories import Driver, assert_equal, ended, per_env, values
 from warpworld import World
 from warpworld.checking import check
 from warpworld.environment import get_environment
@@ -23,7 +23,7 @@ CROWDS: list[tuple[str, dict[str, Any]]] = [
 each_crowd = pytest.mark.parametrize(("name", "params"), CROWDS, ids=[name for name, _ in CROWDS])
 
 
-def course(name: str, params: dict[str, Any], num_envs: int, num_workers: int) -> list[dict[str, np.ndarray]]:
+def trajectory(name: str, params: dict[str, Any], num_envs: int, num_workers: int) -> list[dict[str, np.ndarray]]:
     """What the first env is after each of some steps."""
     world = World(get_environment(name)(**params), num_envs, "cpu", num_workers=num_workers, seed=11)
     world.reset()
@@ -39,9 +39,9 @@ def course(name: str, params: dict[str, Any], num_envs: int, num_workers: int) -
 @pytest.mark.long
 @each_crowd
 def test_trajectories_do_not_depend_on_the_number_of_envs_or_workers(name: str, params: dict[str, Any]) -> None:
-    alone = course(name, params, 1, 1)
+    alone = trajectory(name, params, 1, 1)
     for num_envs, num_workers in ((3, 1), (3, 2)):
-        for one, other in zip(alone, course(name, params, num_envs, num_workers), strict=True):
+        for one, other in zip(alone, trajectory(name, params, num_envs, num_workers), strict=True):
             assert_equal(one, other)
 
 

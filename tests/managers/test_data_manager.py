@@ -395,7 +395,7 @@ def test_writes_to_one_array_never_change_another(
 
 @settings(max_examples=40)
 @given(st.lists(ARRAYS, min_size=1, max_size=8), st.integers(1, 5))
-def test_a_twin_has_the_state_arrays_of_another_number_of_envs(
+def test_an_empty_copy_has_the_state_arrays_of_another_number_of_envs(
     declared: list[tuple[str, tuple[int, ...], Any, Kept]], num_envs: int
 ) -> None:
     stored, other = (DataManager(Allocator(), number, 3) for number in (2, num_envs))
@@ -404,8 +404,8 @@ def test_a_twin_has_the_state_arrays_of_another_number_of_envs(
             manager.add(Array(f"x{i}", dtype, shape, per=per, initial=1, on_reset="initial"), kept)
     stored.seal()
     other.seal()
-    twin = stored.twin(num_envs)
-    assert twin.layout() == other.layout()
-    twin.restore(other.snapshot(), other.layout())
-    for name, _, _ in twin.layout():
-        assert twin.numpy(name).tobytes() == other.numpy(name).tobytes()
+    copied = stored.empty_like(num_envs)
+    assert copied.layout() == other.layout()
+    copied.restore(other.snapshot(), other.layout())
+    for name, _, _ in copied.layout():
+        assert copied.numpy(name).tobytes() == other.numpy(name).tobytes()

@@ -68,7 +68,7 @@ def test_state_lies_before_derived_and_derived_before_history() -> None:
     assert data.names("history") == ["ring"]
     assert data.names("history", "state") == ["place", "slot", "ring"]
     assert [name for name, _, _ in data.layout()] == ["place", "slot"]
-    assert list(data.twin(3)) == ["place", "slot"]
+    assert list(data.empty_like(3)) == ["place", "slot"]
 
 
 def test_history_starts_with_its_initial_value() -> None:
@@ -104,7 +104,7 @@ def test_snapshots_and_sums_leave_history_alone() -> None:
         data.restore(snapshot)
         assert data.matches(snapshot)
         sums = data.checksums()
-        data.twin(NUM_ENVS)
+        data.empty_like(NUM_ENVS)
     assert work.touching == []
     assert len(sums) == 3
     assert 0 < work.made < 100 * ALIGNMENT < data["ring"].nbytes

@@ -164,7 +164,7 @@ class TestParameters:
         ]
 
     def test_lines(self) -> None:
-        listed = "float* x,  // the x\n  /* of\n  course */ int n,\n  float\n  y"
+        listed = "float* x,  // the x\n  /* of\n  trajectory */ int n,\n  float\n  y"
         source = f"// one\n\n{KERNEL}({listed}) {{}}\n{KERNEL}2(int z) {{}}"
         found = read(source)
         assert [(p.name, p.line) for p in found["step"].parameters] == [("x", 3), ("n", 5), ("y", 6)]

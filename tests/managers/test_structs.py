@@ -33,9 +33,9 @@ def read(source: str) -> Signature:
     return with_structs(read_signatures(PATH, source), lambda: {PATH: source})["step"]
 
 
-def slots(source: str) -> list[tuple[str, int]]:
+def leaves(source: str) -> list[tuple[str, int]]:
     """What is bound, in words, and its line."""
-    return [(str(slot), slot.parameter.line) for slot in read(source).slots]
+    return [(str(leaf), leaf.parameter.line) for leaf in read(source).leaves]
 
 
 def refusal(source: str) -> str:
@@ -53,7 +53,7 @@ class TestRead:
 extern "C" __global__ void step(bool first, Scene scene,
                                 int last) {}
 """
-        assert slots(source) == [
+        assert leaves(source) == [
             ("parameter `bool first`", 5),
             ("field `const float4* walls` of struct 'Scene'", 2),
             ("field `int num_walls` of struct 'Scene'", 3),
@@ -81,7 +81,7 @@ extern "C" __global__ void step(bool first, Scene scene,
     )
     def test_a_field(self, written: str, declared: list[str]) -> None:
         expected = [f"field `{each}` of struct 'Scene'" for each in declared]
-        assert [slot for slot, _ in slots(f"struct Scene {{\n  {written};\n}};\n{KERNEL}")] == [
+        assert [leaf for leaf, _ in leaves(f"struct Scene {{\n  {written};\n}};\n{KERNEL}")] == [
             *expected,
             "parameter `int last`",
         ]
@@ -97,7 +97,7 @@ extern "C" __global__ void step(bool first, Scene scene,
     )
     def test_functions_are_no_fields(self, function: str) -> None:
         source = f"struct Scene {{\n  float* x;\n  {function}\n  int y;\n}};\n{KERNEL}"
-        assert [slot for slot, _ in slots(source)] == [
+        assert [leaf for leaf, _ in leaves(source)] == [
             "field `float* x` of struct 'Scene'",
             "field `int y` of struct 'Scene'",
             "parameter `int last`",
@@ -107,7 +107,7 @@ extern "C" __global__ void step(bool first, Scene scene,
         "head", ["struct Scene", "struct alignas(16) Scene final", "struct __align__(8) Scene", "struct\nScene\n"]
     )
     def test_heads(self, head: str) -> None:
-        assert len(slots(f"struct Scene;\n// struct Scene {{ int old; }};\n{head} {{ int x; }};\n{KERNEL}")) == 2
+        assert len(leaves(f"struct Scene;\n// struct Scene {{ int old; }};\n{head} {{ int x; }};\n{KERNEL}")) == 2
 
     @pytest.mark.parametrize("written", ["const Scene scene", "struct Scene scene", "const struct Scene scene"])
     def test_spellings_of_the_parameter(self, written: str) -> None:
@@ -116,7 +116,7 @@ extern "C" __global__ void step(bool first, Scene scene,
 
     def test_a_struct_in_a_struct(self) -> None:
         source = f"struct Walls {{ float4* ends; }};\nstruct Scene {{ int a; Walls walls; int b; }};\n{KERNEL}"
-        assert [slot for slot, _ in slots(source)] == [
+        assert [leaf for leaf, _ in leaves(source)] == [
             "field `int a` of struct 'Scene'",
             "field `float4* ends` of struct 'Walls'",
             "field `int b` of struct 'Scene'",
@@ -124,14 +124,14 @@ extern "C" __global__ void step(bool first, Scene scene,
         ]
 
     def test_a_type_without_a_definition_stays(self) -> None:
-        assert slots(f"typedef struct {{ int x; }} Scene;\n{KERNEL}")[0] == ("parameter `Scene scene`", 2)
+        assert leaves(f"typedef struct {{ int x; }} Scene;\n{KERNEL}")[0] == ("parameter `Scene scene`", 2)
 
     def test_files_are_read_only_where_a_type_is_no_number_s(self) -> None:
         def read_texts() -> dict[Path, str]:
             raise AssertionError
 
         source = 'extern "C" __global__ void step(float2* x, const unsigned y, struct Scene* z) {}'
-        assert len(with_structs(read_signatures(PATH, source), read_texts)["step"].slots) == 3
+        assert len(with_structs(read_signatures(PATH, source), read_texts)["step"].leaves) == 3
 
 
 SHAPE = "write it as `type name` or `type* name`"

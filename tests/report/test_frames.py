@@ -1,4 +1,4 @@
-"""What is recorded: every step, also the last of an episode, of the course that an unwatched world takes."""
+"""What is recorded: every step, also the last of an episode, of the trajectory that an unwatched world takes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_rewards_that_do_not_count_are_left_out() -> None:
 
 SMALL_PLANS = ("env.plans=box", "env.res=16", "env.subsample=2")
 FIGHT = (*SMALL_PLANS, "env.fire_cone=60", "env.cooldown=2", "env.damage=0.5", "env.kills_to_win=2")
-COURSES: dict[str, tuple[str, ...]] = {
+REPLAYED: dict[str, tuple[str, ...]] = {
     "tag_gridworld": (),
     "tag_continuous": (),
     "cartpole": (),
@@ -68,9 +68,9 @@ COURSES: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", COURSES)
-def test_the_course_is_that_of_an_unwatched_world(name: str) -> None:
-    config = load_config(name, ["trainer.device=cpu", "env.episode_length=30", *COURSES[name]])
+@pytest.mark.parametrize("name", REPLAYED)
+def test_the_trajectory_is_that_of_an_unwatched_world(name: str) -> None:
+    config = load_config(name, ["trainer.device=cpu", "env.episode_length=30", *REPLAYED[name]])
     world = build_world(config, num_envs=1, seed=5)
     actors = [Actor(world, group) for entry in config.policy.values() for group in entry.groups]
     world.reset()
@@ -147,11 +147,11 @@ def test_a_deathmatch_as_a_gif(tmp_path: Path) -> None:
 def test_seeds_and_greedy_actions() -> None:
     config = load_config("tag_gridworld", ["trainer.device=cpu"])
 
-    def course(seed: int) -> list[Any]:
+    def trajectory(seed: int) -> list[Any]:
         return [_marks(frame.drawing) for frame in record(config, {"tagger": None, "runner": None}, seed=seed).frames]
 
-    assert course(1) == course(1)
-    assert course(1) != course(2)
+    assert trajectory(1) == trajectory(1)
+    assert trajectory(1) != trajectory(2)
 
 
 @pytest.mark.long

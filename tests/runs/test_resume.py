@@ -233,7 +233,7 @@ def test_no_readable_checkpoint(run: Run) -> None:
 # --- overrides and budget ---------------------------------------------------------------------------------------------
 
 
-def test_overrides_that_the_course_so_far_depends_on(run: Run) -> None:
+def test_overrides_that_the_trajectory_so_far_depends_on(run: Run) -> None:
     for text in ("policy.agent.gamma=0.5", "trainer.num_envs=8", "trainer.seed=3", "saving.directory=x", "env.x=1"):
         key = text.partition("=")[0]
         with pytest.raises(ConfigError, match=rf"^command line, {text}: a run that is resumed keeps its {key}; only"):

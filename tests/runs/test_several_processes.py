@@ -28,8 +28,8 @@ from tests.runs.processes import (
 )
 from warpworld.errors import DeviceError, ProcessError
 from warpworld.runs import Run
-from warpworld.trainers.processes import joining
-from warpworld.trainers.processes.joining import Launch
+from warpworld.trainers.processes import membership
+from warpworld.trainers.processes.membership import Launch
 
 LONG = (*SMALL, "trainer.total_env_steps=12_800_000", "saving.checkpoint_every=20")
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,7 +84,7 @@ def test_a_run_is_resumed_by_another_number_of_processes(tmp_path: Path, whole: 
     expected, found = last_state(whole), last_state(half)
     assert found["iteration"] == ITERATIONS
     assert found["layout"] == expected["layout"]
-    assert torch.equal(found["store"], expected["store"])  # the same course, in every bit
+    assert torch.equal(found["store"], expected["store"])  # the same trajectory, in every bit
     for name, policy in expected["policies"].items():
         for key, weight in policy.items():
             torch.testing.assert_close(found["policies"][name][key], weight, rtol=1e-4, atol=1e-5)
@@ -153,12 +153,13 @@ def test_after_an_error_nobody_waits_for_a_device(tmp_path: Path) -> None:
     [(DeviceError("x"), 2), (ValueError("x"), 2), (KeyboardInterrupt(), 130), (SystemExit(143), 143)],
 )
 def test_what_a_process_ends_with(error: BaseException, status: int) -> None:
-    assert joining._status(error) == status
+    assert membership._status(error) == status
 
 
 def test_a_process_with_a_device_ends_in_under_a_minute() -> None:
-    assert joining.DEVICE_FAREWELL_SECONDS < joining.LAST_SECONDS < 60
-    assert joining.DEVICE_FAREWELL_SECONDS > joining.FAILED_BEATS * joining.BEAT_SECONDS  # till the others are ended
+    assert membership.DEVICE_FAREWELL_SECONDS < membership.LAST_SECONDS < 60
+    # the others have ended by then
+    assert membership.DEVICE_FAREWELL_SECONDS > membership.FAILED_BEATS * membership.BEAT_SECONDS
 
 
 @pytest.mark.heavy
@@ -313,10 +314,10 @@ def test_more_processes_than_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
     launches = [Launch(7, 8, 1, size, "somewhere", 29500, served=True) for size in (2, 4)]
-    assert joining._take_device(launches[0], "auto") == "cpu:gloo,cuda:nccl"
-    assert joining._take_device(launches[1], "cpu") == "gloo"
+    assert membership._take_device(launches[0], "auto") == "cpu:gloo,cuda:nccl"
+    assert membership._take_device(launches[1], "cpu") == "gloo"
     with pytest.raises(DeviceError, match="4 processes on a machine with 2 GPUs, expected at most one for each: torch"):
-        joining._take_device(launches[1], "cuda")
+        membership._take_device(launches[1], "cuda")
     assert taken == [1]
 
 
@@ -327,7 +328,7 @@ def test_a_launcher_that_shows_each_process_one_gpu(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
     launch = Launch(local_rank, 4, local_rank, 4, "somewhere", 29500, served=True)
-    assert joining._take_device(launch, "cuda") == "cpu:gloo,cuda:nccl"
+    assert membership._take_device(launch, "cuda") == "cpu:gloo,cuda:nccl"
     assert taken == [0]
 
 
@@ -337,13 +338,13 @@ def test_two_processes_that_take_the_same_gpu(monkeypatch: pytest.MonkeyPatch) -
             "NCCL error in: NCCLUtils.cpp:1\nLast error:\nDuplicate GPU detected : rank 1 and rank 0"
         )
 
-    monkeypatch.setattr(joining, "_connect", lambda *arguments, **named: torch.distributed.HashStore())
-    monkeypatch.setattr(joining, "Heart", lambda *arguments: None)
-    monkeypatch.setattr(joining, "meet", lambda *arguments: "start/1")
-    monkeypatch.setattr(joining, "_take_device", lambda *arguments: "cpu:gloo,cuda:nccl")
+    monkeypatch.setattr(membership, "_connect", lambda *arguments, **named: torch.distributed.HashStore())
+    monkeypatch.setattr(membership, "Heartbeat", lambda *arguments: None)
+    monkeypatch.setattr(membership, "rendezvous", lambda *arguments: "start/1")
+    monkeypatch.setattr(membership, "_take_device", lambda *arguments: "cpu:gloo,cuda:nccl")
     monkeypatch.setattr(torch.distributed, "init_process_group", refuse)
-    membership = joining.Membership(Launch(0, 2, 0, 2, "somewhere", 29500, served=True))
+    member = membership.Membership(Launch(0, 2, 0, 2, "somewhere", 29500, served=True))
     with pytest.raises(
         DeviceError, match=r"^two processes of this run have the same GPU \(Duplicate GPU detected : rank"
     ):
-        membership.begin("cuda")
+        member.begin("cuda")

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from warpworld.cli.main import main
-from warpworld.trainers.processes import joining
+from warpworld.trainers.processes import membership
 from warpworld.trainers.trainer import Trainer
 
 
@@ -16,7 +16,7 @@ def wait(*arguments: Any) -> None:
     time.sleep(300)
 
 
-def take_no_device(launch: joining.Launch, device: str) -> str:
+def take_no_device(launch: membership.Launch, device: str) -> str:
     """Channels of the host alone, under another name than theirs: as if there were others for a device."""
     return "cpu:gloo"
 
@@ -24,5 +24,5 @@ def take_no_device(launch: joining.Launch, device: str) -> str:
 if __name__ == "__main__":
     atexit.register(wait)  # torch and the driver have such functions too
     Trainer.__del__ = wait  # type: ignore[attr-defined]
-    joining._take_device = take_no_device
+    membership._take_device = take_no_device
     sys.exit(main(sys.argv[1:]))

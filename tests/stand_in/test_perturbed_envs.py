@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.gpu.compare import Course, compare, courses
+from benchmarks.gpu.compare import ComparedWorld, compare, compared_worlds
 from tests.stand_in.driver import StandIn
 from tests.stand_in.plugin import REAL_NVCC
 from warpworld import World
@@ -21,12 +21,12 @@ pytestmark = [pytest.mark.stand_in, pytest.mark.long]
 
 SEEDS = (1, 2, 3)
 STEPS = 20
-COURSES = courses()
+COMPARED_WORLDS = compared_worlds()
 
 
-def name_of(course: Course) -> str:
+def name_of(compared: ComparedWorld) -> str:
     """Its place among all, and its env."""
-    return f"{COURSES.index(course)} {course.name}"
+    return f"{COMPARED_WORLDS.index(compared)} {compared.name}"
 
 
 @pytest.fixture
@@ -35,27 +35,31 @@ def cpu_backend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(devices._loaders, "cpu", CpuBackend)
 
 
-@pytest.mark.parametrize("course", COURSES, ids=name_of)
-def test_order_and_undefined_memory_change_no_bit(course: Course, cpu_backend: None, stand_in: StandIn) -> None:
+@pytest.mark.parametrize("compared", COMPARED_WORLDS, ids=name_of)
+def test_order_and_undefined_memory_change_no_bit(
+    compared: ComparedWorld, cpu_backend: None, stand_in: StandIn
+) -> None:
     for seed in SEEDS:
         stand_in.perturb(seed)
-        found = compare(course, "cuda", STEPS, exact=True)
+        found = compare(compared, "cuda", STEPS, exact=True)
         assert found["bit_for_bit"], (seed, found["differences"])
 
 
-def perturbed_floats(course: Course) -> object:
+def perturbed_floats(compared: ComparedWorld) -> object:
     """A case; integers alone are those of the test above."""
-    return pytest.param(course, id=name_of(course), marks=() if course.libm or course.rays else pytest.mark.exhaustive)
+    return pytest.param(
+        compared, id=name_of(compared), marks=() if compared.libm or compared.rays else pytest.mark.exhaustive
+    )
 
 
-@pytest.mark.parametrize("course", [perturbed_floats(course) for course in COURSES])
+@pytest.mark.parametrize("compared", [perturbed_floats(compared) for compared in COMPARED_WORLDS])
 def test_results_stay_near_where_floats_differ_in_a_last_bit(
-    course: Course, cpu_backend: None, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+    compared: ComparedWorld, cpu_backend: None, stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WARPWORLD_NVCCFLAGS", "--fmad=true -DSTAND_IN_LIBM_SEED=1")
     monkeypatch.setenv(REAL_NVCC, "")  # which compiles the same text in the test above
     stand_in.perturb(1)
-    found = compare(course, "cuda", STEPS, exact=False)
+    found = compare(compared, "cuda", STEPS, exact=False)
     assert found["differences"] == []
 
 

@@ -35,16 +35,18 @@ def on_cpu_backend(*arguments: Any, **settings: Any) -> World:
 
 @pytest.mark.parametrize("envs_per_warp", [None, 0])
 @pytest.mark.parametrize(("name", "params"), SIZES)
-def test_courses_are_those_of_the_cpu_backend(name: str, params: dict[str, Any], envs_per_warp: int | None) -> None:
-    ended = assert_same_course(get_environment(name)(**params), envs_per_warp)
+def test_trajectories_are_those_of_the_cpu_backend(
+    name: str, params: dict[str, Any], envs_per_warp: int | None
+) -> None:
+    ended = assert_same_trajectory(get_environment(name)(**params), envs_per_warp)
     assert ended or name != "cartpole"  # where random actions end episodes, resets were met
 
 
 @pytest.mark.parametrize(
     "ported", [warpdrive_worlds.Gridworld(), warpdrive_worlds.Continuous()], ids=lambda ported: ported.name
 )
-def test_courses_of_kernels_in_warpdrive_s_words(ported: Environment) -> None:
-    assert assert_same_course(ported, None)
+def test_trajectories_of_kernels_in_warpdrive_s_words(ported: Environment) -> None:
+    assert assert_same_trajectory(ported, None)
 
 
 @pytest.mark.parametrize(
@@ -60,12 +62,12 @@ def test_courses_of_kernels_in_warpdrive_s_words(ported: Environment) -> None:
     ],
     ids=["turns of 2000", "turns of 10000", "2000 on a grid", "battle of 2000", "2000 on a plane"],
 )
-def test_courses_of_thousands_of_agents(environment: Environment) -> None:
-    ended = assert_same_course(environment, None, num_envs=2, steps=4)
+def test_trajectories_of_thousands_of_agents(environment: Environment) -> None:
+    ended = assert_same_trajectory(environment, None, num_envs=2, steps=4)
     assert ended or environment.name == "battle"
 
 
-def assert_same_course(
+def assert_same_trajectory(
     environment: Environment,
     envs_per_warp: int | None,
     num_envs: int = 37,
@@ -94,7 +96,7 @@ def assert_same_course(
 
 
 def test_launches_of_a_step(stand_in: StandIn) -> None:
-    """This and the courses above are all that runs packed launches of the cuda backend where there is no GPU."""
+    """This and the trajectories above are all that runs packed launches of the cuda backend where there is no GPU."""
     world = warpworld.make("tag_gridworld", num_envs=50, num_taggers=4, seed=2**63 + 1)
     world.reset()
     with stand_in.recording() as launches:

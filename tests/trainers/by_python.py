@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from warpworld.trainers.algorithms.held_update import HeldUpdate
+from warpworld.trainers.algorithms.captured_update import CapturedUpdate
 
 
 def update_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no update be captured."""
-    monkeypatch.setattr(HeldUpdate, "run", lambda self, update, written, captured: update.run())
+    monkeypatch.setattr(CapturedUpdate, "run", lambda self, update, written, captured: update.run())

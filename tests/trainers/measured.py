@@ -36,8 +36,8 @@ AGENTS = {"left": [0, 1], "right": [2]}
 Episode = list[dict[str, np.ndarray]]  # what the arrays of an env hold, step by step; and which env it is
 
 
-class Course:
-    """The course of a world of Measured, in a world that resets when it is asked to."""
+class MeasuredEpisodes:
+    """The episodes of a world of Measured, in a world that resets when it is asked to."""
 
     def __init__(self, num_envs: int, seed: int = 0) -> None:
         self._world = World(Measured(), num_envs, "cpu", seed, num_workers=1, autoreset="disabled")

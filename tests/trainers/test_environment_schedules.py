@@ -1,4 +1,4 @@
-"""Arrays of the environment that change in the course of a run."""
+"""Arrays of the environment that change in the trajectory of a run."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.trainers.measured import AGENTS, Course, expected
+from tests.trainers.measured import AGENTS, MeasuredEpisodes, expected
 from warpworld.cli.main import main
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
@@ -71,7 +71,7 @@ def test_metrics_of_the_environments_own(monkeypatch: pytest.MonkeyPatch) -> Non
     policies = {name: {"algorithm": "random"} for name in AGENTS}
     data = {"name": "tests.trainers.measured:Measured", "trainer": TRAINER, "policy": policies}
     played = playing.play(config_from_dict(data), dict.fromkeys(AGENTS), episodes=13, seed=4)  # three of each env
-    finished = Course(5, seed=4).steps(60)
+    finished = MeasuredEpisodes(5, seed=4).steps(60)
     of_envs = [[each for each in finished if each[0]["env"] == env][:3] for env in range(5)]
     assert played.metrics == pytest.approx(expected([each for env in of_envs for each in env]), rel=1e-12)
     assert played.lengths.tolist() == [len(each) for env in of_envs for each in env]

@@ -62,7 +62,7 @@ def test_only_what_is_waited_for_is_timed() -> None:
     assert [iteration for iteration, was in enumerate(timed, start=1) if was] == [4, 6, 8, 9]
 
 
-def test_the_course_does_not_depend_on_what_is_read() -> None:
+def test_the_trajectory_does_not_depend_on_what_is_read() -> None:
     often, seldom = Unwritten(), Unwritten()
     Trainer(cartpole(iterations=6, log_every=1, checkpoint_every=1)).train(often)  # type: ignore[arg-type]
     Trainer(cartpole(iterations=6, log_every=6, checkpoint_every=6)).train(seldom)  # type: ignore[arg-type]

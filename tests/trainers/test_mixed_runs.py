@@ -89,19 +89,21 @@ SELF_PLAY: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("course", SELF_PLAY)
-def test_what_opponents_do_is_never_drawn(course: str) -> None:
-    trainer = trained(*SELF_PLAY[course])
+@pytest.mark.parametrize("config_name", SELF_PLAY)
+def test_what_opponents_do_is_never_drawn(config_name: str) -> None:
+    trainer = trained(*SELF_PLAY[config_name])
     world, total = trainer.world, 0
     for name, algorithm in trainer.algorithms.items():
-        crew = algorithm.replay.crew  # type: ignore[attr-defined]
-        takes_part = world[f"replay_takes_part_{crew.name}"][:84]
-        leaves = world[f"replay_leaves_{crew.name}"][: world[f"replay_takes_part_{crew.name}"].numel()]
-        leaves = leaves.view(world[f"replay_takes_part_{crew.name}"].shape)[:84]
-        for slot in trainer.league.sides[name].slots:
-            for group in crew.groups:
+        policy_agents = algorithm.replay.policy_agents  # type: ignore[attr-defined]
+        takes_part = world[f"replay_takes_part_{policy_agents.name}"][:84]
+        leaves = world[f"replay_leaves_{policy_agents.name}"][
+            : world[f"replay_takes_part_{policy_agents.name}"].numel()
+        ]
+        leaves = leaves.view(world[f"replay_takes_part_{policy_agents.name}"].shape)[:84]
+        for slot in trainer.league.matchmakers[name].slots:
+            for group in policy_agents.groups:
                 if group.name in slot.groups:
-                    agents = slice(crew.first(group.name), crew.first(group.name) + group.size)
+                    agents = slice(policy_agents.first(group.name), policy_agents.first(group.name) + group.size)
                     total += takes_part[:, slot.envs, agents].numel()
                     assert (takes_part[:, slot.envs, agents] & PLAYED).sum() == 0
                     assert leaves[:, slot.envs, agents].sum() == 0

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from tests.trainers.test_resumed_courses import COURSES, ONE, TRAINER
+from tests.trainers.test_resumed_runs import ONE, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import ConfigError
 from warpworld.policies.fused import fused_gradient
@@ -49,15 +49,15 @@ class Operations(TorchDispatchMode):
         return operation(*args, **(kwargs or {}))
 
 
-def trainer_of(course: dict[str, Any], **settings: Any) -> Trainer:
-    return Trainer(config_from_dict({**course, "trainer": {**TRAINER, "precision": "bf16", **settings}}))
+def trainer_of(trajectory: dict[str, Any], **settings: Any) -> Trainer:
+    return Trainer(config_from_dict({**trajectory, "trainer": {**TRAINER, "precision": "bf16", **settings}}))
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_nothing_but_networks_reads_bfloat16(learner: str) -> None:
     """No distribution, loss, target or optimiser does, and last layers multiply in float32, forward and backward."""
-    trainer, seen = trainer_of(COURSES[learner], fused=False), Operations()
+    trainer, seen = trainer_of(RUN_CONFIGS[learner], fused=False), Operations()
     with seen:
         for _ in range(2):
             trainer._iterate()
@@ -70,8 +70,8 @@ def test_nothing_but_networks_reads_bfloat16(learner: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("precision", ["bf16", "float32"])
 def test_acting_learning_and_evaluations_have_the_precision(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    course = {"name": "cartpole", "policy": {"agent": ONE}, "saving": {"eval_every": 6, "eval_episodes": 2}}
-    trainer, seen = trainer_of(course, precision=precision), dict[str, bool]()
+    trajectory = {"name": "cartpole", "policy": {"agent": ONE}, "saving": {"eval_every": 6, "eval_episodes": 2}}
+    trainer, seen = trainer_of(trajectory, precision=precision), dict[str, bool]()
 
     def note(owner: Any, name: str) -> None:
         called = getattr(owner, name)
@@ -96,9 +96,9 @@ def test_learning_differs_and_what_is_kept_is_float32(
     has_pairs: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(FUSE, "multiplies_pairs", lambda: has_pairs)
-    course = {"name": "cartpole", "policy": {"agent": ONE}}
+    trajectory = {"name": "cartpole", "policy": {"agent": ONE}}
     with caplog.at_level(logging.INFO):
-        ours, exact = trainer_of(course), trainer_of(course, precision="float32", fused=False)
+        ours, exact = trainer_of(trajectory), trainer_of(trajectory, precision="float32", fused=False)
     line = (
         "policy 'agent' is run by torch, without fused kernels: trainer.precision is bf16, for which the C++ needs a "
         "processor with avx512_bf16"

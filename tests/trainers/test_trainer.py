@@ -282,7 +282,7 @@ def test_rows_of_agents_that_have_left_are_not_learnt_from(minibatches: list[dic
 # --- checkpoints ------------------------------------------------------------------------------------------------------
 
 
-def test_a_checkpoint_holds_everything_that_the_further_course_depends_on(tmp_path: Path) -> None:
+def test_a_checkpoint_holds_everything_that_the_further_trajectory_depends_on(tmp_path: Path) -> None:
     config = config_from_dict({**cartpole(iterations=4).to_dict(), "saving": {"checkpoint_every": 2}})
     run = Run.create(config, tmp_path)
     whole = Trainer(config)

@@ -72,7 +72,7 @@ def recorded(world: World) -> World:
 
 
 @pytest.mark.parametrize("name", framework_s(packaged_names()))
-def test_the_course_is_the_same_and_on_its_own(name: str) -> None:
+def test_the_trajectory_is_the_same_and_on_its_own(name: str) -> None:
     world = recorded(warpworld.make(name, num_envs=5, seed=7, **SMALL.get(name, {})))
     world.reset()
     step(world, 11, seed=1)

@@ -1,4 +1,4 @@
-"""States of single envs: saved, written back and forked, each env then walking the course that it should."""
+"""States of single envs: saved, written back and forked, each env then walking the trajectory that it should."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tests.envs.courses import Driver, per_env, values
 from tests.envs.small_worlds import each_kind
+from tests.envs.trajectories import Driver, per_env, values
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.errors import StoreError

@@ -29,7 +29,7 @@ def test_a_group_says_which_agents_it_has() -> None:
     assert [list(group.numbers) for group in placed_groups(Herd(in_turn=False)).values()] == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_the_course_does_not_depend_on_where_agents_stand() -> None:
+def test_the_trajectory_does_not_depend_on_where_agents_stand() -> None:
     worlds = [World(Herd(in_turn=in_turn), 5, seed=1) for in_turn in (True, False)]
     generator = torch.Generator().manual_seed(0)
     for world in worlds:

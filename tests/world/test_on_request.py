@@ -10,7 +10,7 @@ from gymnasium.spaces import Dict, Discrete, MultiDiscrete
 
 import warpworld
 from tests.toys import IDLE, agents, box
-from tests.world.walks import Toy, course
+from tests.world.walks import Toy, trajectory
 from warpworld import Array, Group, Kernel
 from warpworld.errors import BindError, DeclarationError, StoreError
 
@@ -54,7 +54,7 @@ extern "C" __global__ void reset() {}
 """
         world = toy(text)
         world.reset()
-        course(world, 3, ())
+        trajectory(world, 3, ())
         assert world["agent_terminated"].tolist() == [[False, True]] * 6
         assert world["agent_mask"].tolist() == [[True, False]] * 6
         assert world["action_mask"].tolist() == [[[True, False, True]] * 2] * 6

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 import warpworld
-from tests.envs.courses import course_of
+from tests.envs.trajectories import trajectory_of
 from warpworld.errors import DeclarationError
 
 
-def test_they_walk_the_courses_of_the_whole() -> None:
+def test_they_walk_the_trajectories_of_the_whole() -> None:
     whole = warpworld.make("cartpole", 9, seed=5, episode_length=20)
     part = whole.part(4, 3)
     assert (part.num_envs, part.first_env, part.constants.seed) == (3, 4, 5)
-    for own, its in zip(course_of(whole, 5, 60), course_of(part, 1, 60, first_env=4), strict=True):
+    for own, its in zip(trajectory_of(whole, 5, 60), trajectory_of(part, 1, 60, first_env=4), strict=True):
         assert {name: array.tobytes() for name, array in own.items()} == {
             name: array.tobytes() for name, array in its.items()
         }

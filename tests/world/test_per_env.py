@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import warpworld
-from tests.envs.courses import assert_same_course, ended
 from tests.envs.test_autoreset import events
+from tests.envs.trajectories import assert_same_trajectory, ended
 from tests.random_numbers import random_numbers
 from tests.toys import agents
 from tests.world.drift import Drift
@@ -154,7 +154,7 @@ def test_an_env_does_not_depend_on_the_others() -> None:
         part.step()
 
 
-def test_the_three_ways_to_reset_walk_the_same_course() -> None:
+def test_the_three_ways_to_reset_walk_the_same_trajectory() -> None:
     same = events(drift(randomize=RANGES), "final_")
     for autoreset in ("next_step", "disabled"):
         other = events(drift(autoreset=autoreset, randomize=RANGES), "")
@@ -178,7 +178,7 @@ def test_resets_of_some_envs_and_steps_of_some() -> None:
     assert all(new != old for new, old in zip(drawn(world)["gravity"][::2], before["gravity"][::2], strict=True))
 
 
-def test_copies_and_captured_steps_take_the_same_course() -> None:
+def test_copies_and_captured_steps_take_the_same_trajectory() -> None:
     world = drift(randomize=RANGES)
     world.reset()
     twin = copy.deepcopy(world)
@@ -193,7 +193,7 @@ def test_copies_and_captured_steps_take_the_same_course() -> None:
 
 def test_workers_do_not_matter() -> None:
     worlds = [World(Drift(randomize=RANGES), 200, "cpu", num_workers=workers) for workers in (1, 2)]
-    assert assert_same_course(*worlds, 20) > 100
+    assert assert_same_trajectory(*worlds, 20) > 100
 
 
 class InPython(Environment):

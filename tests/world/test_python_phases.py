@@ -10,7 +10,7 @@ import torch
 
 from tests.random_numbers import random_numbers
 from tests.toys import agents
-from tests.world.walks import Toy, course
+from tests.world.walks import Toy, trajectory
 from warpworld import Array, Environment, Group, World, eager_phase
 from warpworld.errors import StoreError
 from warpworld.world.random import Random
@@ -84,16 +84,16 @@ class TestPythonPhases:
         few, many = self.world(toy, 2), self.world(toy, 50)
         for world in (few, many):
             world.reset()
-        for one, other in zip(course(few, 20), course(many, 20), strict=True):
+        for one, other in zip(trajectory(few, 20), trajectory(many, 20), strict=True):
             assert torch.equal(one, other[:, :2])
 
     def test_snapshots(self, toy: Toy) -> None:
         world = self.world(toy, 5)
         world.reset()
         kept = world.snapshot()
-        expected = course(world, 9)
+        expected = trajectory(world, 9)
         world.restore(kept)
-        for one, other in zip(course(world, 9), expected, strict=True):
+        for one, other in zip(trajectory(world, 9), expected, strict=True):
             assert torch.equal(one, other)
 
     def test_among_kernels_in_order(self, toy: Toy) -> None:
@@ -142,7 +142,7 @@ extern "C" __global__ void reset(int* x) { if (is_active()) x[agent_index()] += 
 
         world = toy(None, Array("x", "int64", initial=4), phases=[grow])
         world.reset()
-        assert [course(world, 1, ("x",))[0].max().item() for _ in range(4)] == [5, 4, 5, 4]
+        assert [trajectory(world, 1, ("x",))[0].max().item() for _ in range(4)] == [5, 4, 5, 4]
 
     def test_methods_are_phases(self) -> None:
         class Grower(Environment):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tests.world.walks import Toy, course
+from tests.world.walks import Toy, trajectory
 from warpworld import Array, World
 from warpworld.errors import StoreError
 
@@ -44,7 +44,7 @@ class TestRecording:
         world.record("rewards", "rollout", "at")
         world.reset()
         world["at"] = 1
-        course(world, 3)
+        trajectory(world, 3)
         assert torch.equal(world["rollout"][1], world["rewards"])
         assert (world["rollout"][0] == -1.0).all()
 

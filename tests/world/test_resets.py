@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.world.walks import Toy, course
+from tests.world.walks import Toy, trajectory
 from warpworld import Array
 from warpworld.errors import DeclarationError
 
@@ -63,14 +63,14 @@ extern "C" __global__ void reset(const int* x, int* y) {
         world = toy(text, x, *self.ARRAYS[1:])
         world.reset()
         assert world["y"].tolist() == [[10, 2]] * 6
-        course(world, 2, ())
+        trajectory(world, 2, ())
         assert world["x"].tolist() == [[10, 20], [12, 22]] * 3
         assert world["y"].tolist() == [[10, 4], [12, 4]] * 3
 
     def test_no_resets_at_all(self, toy: Toy) -> None:
         world = toy(self.STEP, *self.ARRAYS, resets=[])
         world.reset()
-        course(world, 2, ())
+        trajectory(world, 2, ())
         assert world["x"].tolist() == [[10, 20], [12, 22]] * 3
 
     @pytest.mark.parametrize("initial", [np.zeros((6, 2)), [1, 2, 3]])

@@ -1,4 +1,4 @@
-"""Seeds of resets: which course an env walks from there on."""
+"""Seeds of resets: which trajectory an env walks from there on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def cartpole(num_envs: int, seed: int = 0, **options: Any) -> World:
     return World(warpworld.environment.get_environment("cartpole")(episode_length=20), num_envs, seed=seed, **options)
 
 
-def course(world: World, env: int, steps: int = 60) -> list[list[float]]:
+def trajectory(world: World, env: int, steps: int = 60) -> list[list[float]]:
     """What an env sees under actions that are the same for all envs."""
     seen = [world["observations"][env].flatten().tolist()]
     for step in range(steps):
@@ -29,22 +29,22 @@ def course(world: World, env: int, steps: int = 60) -> list[list[float]]:
 def test_one_seed_is_a_new_world_of_it() -> None:
     used, fresh = cartpole(6, seed=3, first_env=2), cartpole(6, seed=2**64 - 1, first_env=2)
     used.reset()
-    course(used, 0, 30)
+    trajectory(used, 0, 30)
     used.reset(seed=2**64 - 1)
     fresh.reset()
     for name in ("observations", "clock", "random_key", "random_stream", "timestep"):
         assert torch.equal(used[name], fresh[name]), name
-    assert course(used, 4) == course(fresh, 4)
+    assert trajectory(used, 4) == trajectory(fresh, 4)
 
 
-def test_the_same_seed_again_is_the_same_course() -> None:
+def test_the_same_seed_again_is_the_same_trajectory() -> None:
     world = cartpole(3)
     world.reset(seed=8)
-    first = course(world, 1)
+    first = trajectory(world, 1)
     world.reset()
-    assert course(world, 1) != first
+    assert trajectory(world, 1) != first
     world.reset(seed=8)
-    assert course(world, 1) == first
+    assert trajectory(world, 1) == first
 
 
 def test_a_seed_for_each_env_is_a_world_of_one_env() -> None:
@@ -52,21 +52,21 @@ def test_a_seed_for_each_env_is_a_world_of_one_env() -> None:
     world = cartpole(4, seed=1, first_env=7)
     world.reset(seed=seeds)
     together = [[], [], [], []]
-    courses = []
+    trajectories = []
     for env in range(4):
         world.reset(seed=seeds)
-        together[env] = course(world, env)
+        together[env] = trajectory(world, env)
         alone = cartpole(1, seed=seeds[env])
         alone.reset()
-        courses.append(course(alone, 0))
-    assert together == courses
-    assert courses[0] == courses[1] != courses[2]
+        trajectories.append(trajectory(alone, 0))
+    assert together == trajectories
+    assert trajectories[0] == trajectories[1] != trajectories[2]
 
 
 def test_of_masked_envs_and_of_those_with_a_seed_alone() -> None:
     world = cartpole(4, seed=1)
     world.reset()
-    course(world, 0, 3)
+    trajectory(world, 0, 3)
     keys, clocks = world["random_key"].tolist(), world["clock"].tolist()
     world.reset(torch.tensor([True, True, False, False], device=world.device), seed=[9, None, 9, None])
     assert world["random_key"].tolist() == [9, *keys[1:]]
@@ -79,7 +79,7 @@ def test_snapshots_hold_them() -> None:
     world.reset(seed=[4, 5, 6])
     other.reset()
     other.restore(world.snapshot())
-    assert course(world, 2) == course(other, 2)
+    assert trajectory(world, 2) == trajectory(other, 2)
 
 
 @pytest.mark.parametrize(

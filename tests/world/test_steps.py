@@ -11,7 +11,7 @@ import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
 from tests.toys import IDLE, agents, box
-from tests.world.walks import NUM_ENVS, Toy, course
+from tests.world.walks import NUM_ENVS, Toy, trajectory
 from warpworld import Array, Group
 from warpworld.errors import DeclarationError, StoreError
 
@@ -191,7 +191,7 @@ class TestStep:
     def test_reset_of_some_envs_leaves_the_others(self, walk: Toy) -> None:
         world = walk(goal=3)
         world.reset()
-        course(world, 2)
+        trajectory(world, 2)
         before = {name: world[name].clone() for name in world.data}
         chosen = torch.tensor([True, False, False, True, False, False], device=world.device)
         world.reset(chosen)

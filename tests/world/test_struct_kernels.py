@@ -1,4 +1,4 @@
-"""Worlds whose kernels take structs walk the same course as with plain parameters, on each backend."""
+"""Worlds whose kernels take structs walk the same trajectory as with plain parameters, on each backend."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def world(
     return World(environment(path, ARRAYS, [agents(num_agents)], PARAMS, phases), num_envs=5, seed=3, **settings)
 
 
-def course(made: World) -> torch.Tensor:
+def trajectory(made: World) -> torch.Tensor:
     made.reset()
     for _ in range(4):
         made.step()
@@ -86,22 +86,22 @@ def course(made: World) -> torch.Tensor:
 @pytest.mark.parametrize("num_agents", [1, 3])
 @pytest.mark.parametrize("spelling", ["structs", "nested"])
 def test_same_bits_as_with_plain_parameters(tmp_path: Path, spelling: str, num_agents: int) -> None:
-    found = course(world(tmp_path, spelling, num_agents))
-    assert torch.equal(found, course(world(tmp_path, "plain", num_agents)))
+    found = trajectory(world(tmp_path, spelling, num_agents))
+    assert torch.equal(found, trajectory(world(tmp_path, "plain", num_agents)))
     assert found.unique().numel() > 10 * num_agents
 
 
 def test_packed_envs(tmp_path: Path) -> None:
     assert torch.equal(
-        course(world(tmp_path, "structs", envs_per_warp=4)), course(world(tmp_path, "plain", envs_per_warp=0))
+        trajectory(world(tmp_path, "structs", envs_per_warp=4)), trajectory(world(tmp_path, "plain", envs_per_warp=0))
     )
 
 
 def test_arguments_in_the_order_of_a_list(tmp_path: Path) -> None:
     """An entry for each field, instead of its struct."""
     step = Kernel("step", arguments=(False, "places", "paces", "walls", 0, 0.1, "num_walls", -2, "rewards"))
-    by_name = course(world(tmp_path, "structs"))
-    listed = [course(world(tmp_path, spelling, phases=[step])) for spelling in ("structs", "plain")]
+    by_name = trajectory(world(tmp_path, "structs"))
+    listed = [trajectory(world(tmp_path, spelling, phases=[step])) for spelling in ("structs", "plain")]
     assert torch.equal(*listed)
     assert not torch.equal(by_name, listed[0])
 

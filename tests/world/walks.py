@@ -48,7 +48,7 @@ WALK_ARRAYS = [
 ]
 
 
-def course(
+def trajectory(
     world: World, num_steps: int, names: tuple[str, ...] = ("x", "observations", "rewards", "terminated")
 ) -> Any:
     """What a number of steps makes of some arrays: (num_steps, num_envs, ...) each."""

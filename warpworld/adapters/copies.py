@@ -28,12 +28,12 @@ class Copied:
         Raises:
             StoreError: the env is closed, or its environment cannot be copied.
         """
-        twin = object.__new__(type(self))
-        memo[id(self)] = twin
+        copied = object.__new__(type(self))
+        memo[id(self)] = copied
         kept = {name: value for name, value in vars(self).items() if name not in self._bound}
-        vars(twin).update({name: copy.deepcopy(value, memo) for name, value in kept.items()})
-        twin._bind()
-        return twin
+        vars(copied).update({name: copy.deepcopy(value, memo) for name, value in kept.items()})
+        copied._bind()
+        return copied
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refuse to be pickled, and copied by copy.copy, which would share the world."""

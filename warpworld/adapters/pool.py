@@ -73,9 +73,9 @@ class Pool(Copied):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Copy the whole, as ``Copied`` does; batches that were sent are waited for, and can be received from both."""
         wait([future for _, future in self._sent])
-        twin = super().__deepcopy__(memo)
-        twin._sent = deque((number, _same(future)) for number, future in self._sent)
-        return twin
+        copied = super().__deepcopy__(memo)
+        copied._sent = deque((number, _same(future)) for number, future in self._sent)
+        return copied
 
     def __len__(self) -> int:
         return self.num_envs
@@ -211,13 +211,13 @@ class Pool(Copied):
 
 def _same(done: Future[None]) -> Future[None]:
     """Another future that has ended in the same way."""
-    twin: Future[None] = Future()
+    copied: Future[None] = Future()
     error = done.exception()
     if error is None:
-        twin.set_result(None)
+        copied.set_result(None)
     else:
-        twin.set_exception(error)
-    return twin
+        copied.set_exception(error)
+    return copied
 
 
 def _mask(world: World, chosen: np.ndarray) -> Any:

@@ -1,4 +1,4 @@
-"""What is wrong with an environment's kernels: found by watching them, and by a reference beside them."""
+"""Faults of an environment's kernels: found by watching them, and by a reference beside them."""
 
 from warpworld.checking.check import check
 from warpworld.checking.compare import Comparison, Difference, compare

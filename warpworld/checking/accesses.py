@@ -95,7 +95,7 @@ class Accesses:
         return self._lines.get(pc) or self.kernel_line(kernel)
 
     def kernel_line(self, kernel: str) -> Place:
-        """Where a kernel begins."""
+        """Line on which a kernel begins."""
         assert self._backend.module is not None
         source = self._backend.module.source
         places = {signature.name: Place(str(signature.path), signature.line) for signature in source.signatures}
@@ -215,7 +215,7 @@ def first_causes(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _where(place: Place, other: Place | None) -> str:
-    """Where the other access was, seen from this one."""
+    """Place of the other access, seen from this one."""
     if other is None or other == place:
         return "at the same line"
     return f"at line {other.line}" if other.file == place.file else f"at {other}"

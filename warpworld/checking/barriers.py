@@ -39,7 +39,7 @@ class _Gap:
 
     @property
     def kind(self) -> tuple[str, str, bool]:
-        """What those have in common that one barrier can fix."""
+        """Key of the races that one barrier can fix."""
         return self.race.kernel, self.file, bool(self.barriers)
 
 
@@ -111,7 +111,7 @@ def _of_branch(branch: Place, group: list[_Gap], sources: Sources) -> Finding:
 
 
 def _gap(finding: Finding, sources: Sources) -> _Gap | None:
-    """Where a barrier would fix a race; None where none would, as between envs or where agents compete at a line."""
+    """Place of a barrier that would fix a race; None if none would, as between envs or if agents compete at a line."""
     if finding.kind != "race" or len(finding.sites) != 2:
         return None
     sites = finding.sites

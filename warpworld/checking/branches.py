@@ -39,7 +39,7 @@ def barriers_between(sources: Sources, file: str, one: int, other: int) -> list[
     function = sources.function_at(file, one, other)
     if function is None:
         return []
-    lines = (first_line(call) for call in _meetings(sources, function))
+    lines = (first_line(call) for call in _barrier_calls(sources, function))
     return sorted({line for line in lines if one <= line <= other})
 
 
@@ -52,7 +52,7 @@ def branch_of(sources: Sources, barrier: Place, *apart: int) -> Place | None:
         apart: lines of the same function that must not both lie in the branch.
     """
     function = sources.function_at(barrier.file, barrier.line, *apart)
-    calls = _meetings(sources, function) if function is not None else ()
+    calls = _barrier_calls(sources, function) if function is not None else ()
     found = (_branch(sources, call, apart, frozenset()) for call in calls if first_line(call) == barrier.line)
     return next((branch for branch in found if branch is not None), None)
 
@@ -63,13 +63,13 @@ def in_one_loop(sources: Sources, file: str, *lines: int) -> bool:
     return function is not None and any(node.type in LOOPS and covers(node, *lines) for node in walk(function))
 
 
-def _meetings(sources: Sources, function: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
+def _barrier_calls(sources: Sources, function: Node, seen: frozenset[str] = frozenset()) -> Iterator[Node]:
     """The calls in a function that are barriers, or functions of the author's that have one."""
     seen |= {function_name(function)}
     for call in (node for node in walk(function) if node.type == "call_expression"):
         name = callee(call)
         own = () if name in seen else sources.functions_named(name)
-        if _BARRIER.match(name) or any(_has(_meetings(sources, each, seen)) for each in own):
+        if _BARRIER.match(name) or any(_has(_barrier_calls(sources, each, seen)) for each in own):
             yield call
 
 
@@ -85,8 +85,8 @@ def _branch(sources: Sources, call: Node, apart: tuple[int, ...], seen: frozense
         return sources.place(_statement(found[0]))
     name = callee(call)
     functions = sources.functions_named(name) if name not in seen else []
-    inner = (meeting for function in functions for meeting in _meetings(sources, function))
-    branches = (_branch(sources, meeting, (), seen | {name}) for meeting in inner)
+    inner = (barrier for function in functions for barrier in _barrier_calls(sources, function))
+    branches = (_branch(sources, barrier, (), seen | {name}) for barrier in inner)
     return next((branch for branch in branches if branch is not None), None)
 
 

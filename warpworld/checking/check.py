@@ -1,4 +1,4 @@
-"""A check: a world watched at each access, beside twins that must give the same results."""
+"""A check: a world watched at each access, beside replicas that must give the same results."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from warpworld.checking.accesses import SAME_BRANCHES, element_name
 from warpworld.checking.barriers import joined
 from warpworld.checking.branches import branch_of
+from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.contents import Contents
-from warpworld.checking.course import Course
 from warpworld.checking.coverage import Coverage, LinesRun
 from warpworld.checking.findings import Finding, Report, distinct
 from warpworld.checking.lost_updates import LostUpdates
@@ -22,8 +22,8 @@ from warpworld.checking.native import BACKWARD, SHUFFLED, STOPPED
 from warpworld.checking.outside_state import outside_state
 from warpworld.checking.places import Place
 from warpworld.checking.read_actions import ReadActions
+from warpworld.checking.replicas import Replica, Trace
 from warpworld.checking.source_tree import authors_files
-from warpworld.checking.twins import Trace, Twin
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.managers.cpu.runtime import ErrorCode
@@ -129,7 +129,7 @@ class _Check:
         stack: contextlib.ExitStack,
     ) -> None:
         self._environment, self._num_envs, self._seed, self._stack = environment, num_envs, seed, stack
-        self._main = self._course(speaks=True)
+        self._main = self._checked_world(speaks=True)
         self._contents, self._trace = Contents(self._main), Trace.of(self._main)
         module = self._main.backend.module
         self.sources = self._main.accesses.sources
@@ -137,11 +137,11 @@ class _Check:
         self._lost_updates = LostUpdates(self._main)
         self._read_actions = ReadActions(self._main)
         self._actions = make_actions(self._main.world, seed)
-        self._twins = list(self._make_twins())
+        self._replicas = list(self._make_replicas())
 
     def run(self, steps: int) -> int:
-        """Step the world and its twins; how many steps were done."""
-        self._move(0, lambda course: course.world.reset())
+        """Step the world and its replicas; how many steps were done."""
+        self._move(0, lambda checked: checked.world.reset())
         chosen = np.random.default_rng(self._seed)
         for step in range(1, steps + 1):
             if self._main.stopped is not None:
@@ -155,21 +155,21 @@ class _Check:
     def findings(self) -> Iterator[Finding]:
         """Everything that was found, the same thing several times."""
         accesses = self._main.accesses.findings()
-        packed = [twin.course.accesses.findings() for twin in self._twins if twin.course.backend.watching]
+        packed = [replica.checked.accesses.findings() for replica in self._replicas if replica.checked.backend.watching]
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
         yield from seen
         yield from self._lost_updates.findings(seen)
         yield from self._contents.findings
         yield from self._read_actions.findings
         yield from _left_by_resets(self._main, seen)
-        for course in (self._main, *(twin.course for twin in self._twins)):
-            yield from _ended(course, seen)
+        for checked in (self._main, *(replica.checked for replica in self._replicas)):
+            yield from _ended(checked, seen)
         if self.not_followed:  # the worlds share it
             return
         explained = {finding.kernel for finding in seen if not finding.note}
-        for twin in self._twins:  # what differs where accesses are wrong is no news
-            if twin.finding is not None and twin.finding.kernel not in explained:
-                yield twin.finding
+        for replica in self._replicas:  # what differs where accesses are wrong is no news
+            if replica.finding is not None and replica.finding.kernel not in explained:
+                yield replica.finding
 
     def coverage(self) -> tuple[Coverage, ...]:
         """Coverage of each kernel, where accesses were watched."""
@@ -177,71 +177,71 @@ class _Check:
         if module is None:
             return ()
         lines = LinesRun(authors_files(module.source))
-        for course in (self._main, *(twin.course for twin in self._twins)):
-            if course.backend.watching and course.backend.runtime is not None and course.backend.module is not None:
-                lines.add(course.backend.module.path, course.backend.runtime.ran(), course.kernels)
+        for checked in (self._main, *(replica.checked for replica in self._replicas)):
+            if checked.backend.watching and checked.backend.runtime is not None and checked.backend.module is not None:
+                lines.add(checked.backend.module.path, checked.backend.runtime.ran(), checked.kernels)
         return lines.report(module.source.signatures, used)
 
-    def _course(self, **settings: Any) -> Course:
+    def _checked_world(self, **settings: Any) -> CheckedWorld:
         num_envs = settings.pop("num_envs", self._num_envs)
-        course = Course(self._environment, num_envs, self._seed, **settings)
-        self._stack.callback(course.close)
-        return course
+        checked = CheckedWorld(self._environment, num_envs, self._seed, **settings)
+        self._stack.callback(checked.close)
+        return checked
 
-    def _make_twins(self) -> Iterator[Twin]:
+    def _make_replicas(self) -> Iterator[Replica]:
         for order, words in ((BACKWARD, "when agents run backward"), (SHUFFLED, "when agents run in a shuffled order")):
-            course = self._course(order=order, watching=False)
+            checked = self._checked_world(order=order, watching=False)
             advice = "let the outcome not depend on which agent comes first: it is not defined on a GPU"
-            yield Twin(course, self._trace, "order", words, advice, rounds=True)
-        alone = self._course(num_envs=1, first_env=self._num_envs - 1, watching=False)
+            yield Replica(checked, self._trace, "order", words, advice, rounds=True)
+        alone = self._checked_world(num_envs=1, first_env=self._num_envs - 1, watching=False)
         advice = "let an env depend on nothing but itself; num_envs changes from run to run"
-        yield Twin(alone, self._trace, "neighbours", "when this env is alone in its world", advice, rounds=False)
+        yield Replica(alone, self._trace, "neighbours", "when this env is alone in its world", advice, rounds=False)
         envs_per_warp = self._packing()
         if envs_per_warp:
-            packed = self._course(envs_per_warp=envs_per_warp)
+            packed = self._checked_world(envs_per_warp=envs_per_warp)
             words = f"when {envs_per_warp} envs share a warp, as on a GPU"
             advice = "use agent_id(), lane() and sync_env() instead of a thread's position in its block"
-            yield Twin(packed, self._trace, "packing", words, advice, rounds=False)
+            yield Replica(packed, self._trace, "packing", words, advice, rounds=False)
 
     def _packing(self) -> int:
-        """How many envs would share a warp on a GPU; 0 where none would."""
+        """Number of envs that would share a warp on a GPU; 0 if none would."""
         module, agents = self._main.backend.module, self._main.world.num_agents
         if module is None or set(module.source.threads) != {agents} or not module.source.uses_header_words_only():
             return 0
         return self._main.backend.warp_size // agents
 
-    def _move(self, step: int, act: Callable[[Course], None]) -> None:
+    def _move(self, step: int, act: Callable[[CheckedWorld], None]) -> None:
         self._trace.start()
         self._main.backend.world_step = step
         self._main.move(act)
         if self._main.stopped is None:
-            for twin in self._twins:
-                twin.move(act, step)
+            for replica in self._replicas:
+                replica.move(act, step)
 
-    def _step(self, course: Course) -> None:
-        self._actions.put(course.world, course.envs)
-        course.world.step()
+    def _step(self, checked: CheckedWorld) -> None:
+        self._actions.put(checked.world, checked.envs)
+        checked.world.step()
 
     def _reset_some(self, step: int, chosen: np.ndarray) -> None:
         import torch
 
         mask = torch.from_numpy(chosen)
-        self._move(step, lambda course: course.world.reset(mask[course.envs]))
+        self._move(step, lambda checked: checked.world.reset(mask[checked.envs]))
 
 
-def _left_by_resets(course: Course, seen: list[Finding]) -> Iterator[Finding]:
-    """What resets have left as it was: observations, which policies read; as notes, what no kernel has read since."""
-    resets = [name for name in course.kernels.values() if name in course.resets]
+def _left_by_resets(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Finding]:
+    """Findings on bytes that resets left: observations, which policies read; as notes, others that no kernel read."""
+    resets = [name for name in checked.kernels.values() if name in checked.resets]
     stale = {finding.array for finding in seen if finding.kind == "reset"}
-    for name, (offset, step) in course.left.items():
+    for name, (offset, step) in checked.left.items():
         if name in stale:
             continue
-        observed = name in course.observations
-        index = course.accesses.index_of(name, offset)
-        element = element_name(course.world.data, name, index)
+        observed = name in checked.observations
+        index = checked.accesses.index_of(name, offset)
+        element = element_name(checked.world.data, name, index)
         yield Finding(
             kind="reset",
-            place=course.accesses.kernel_line(resets[-1]),
+            place=checked.accesses.kernel_line(resets[-1]),
             message=f"kernel '{resets[-1]}' leaves {element} as "
             + ("it was, and policies read it" if observed else "the previous episode left it"),
             advice="write every observation in the reset kernel: it is the first of the new episode"
@@ -256,9 +256,9 @@ def _left_by_resets(course: Course, seen: list[Finding]) -> Iterator[Finding]:
         )
 
 
-def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
+def _ended(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Finding]:
     """Why a kernel was ended, unless the access that caused it is reported already."""
-    stopped = course.stopped
+    stopped = checked.stopped
     if stopped is None or stopped.code == STOPPED:
         return
     place = Place(stopped.file, stopped.line)
@@ -270,11 +270,11 @@ def _ended(course: Course, seen: list[Finding]) -> Iterator[Finding]:
     advice = SAME_BRANCHES if meets else "fix this fault first; the check stopped here"
     yield Finding(
         kind="barrier" if meets else "fault",
-        place=(branch_of(course.accesses.sources, place) if meets else None) or place,
+        place=(branch_of(checked.accesses.sources, place) if meets else None) or place,
         message=f"kernel '{stopped.kernel}', env {stopped.env}, agent {stopped.agent}: {stopped.text}",
         advice=advice,
         kernel=stopped.kernel,
         env=stopped.env,
         agents=(stopped.agent,),
-        step=course.backend.world_step,
+        step=checked.backend.world_step,
     )

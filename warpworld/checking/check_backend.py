@@ -218,7 +218,7 @@ class CheckedProgram(CpuProgram):
     def failure(
         self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str
     ) -> KernelError:
-        """The same error with its parts, for a finding."""
+        """The error with its parts, for a finding."""
         return KernelStoppedError(code, step.name, env, agent, *place, text)
 
 

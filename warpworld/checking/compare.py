@@ -43,7 +43,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a comparison found.
+    """Result of a comparison.
 
     Attributes:
         environment: its name.
@@ -67,10 +67,10 @@ class Comparison:
         return self.difference is None
 
     def __str__(self) -> str:
-        course = f"{self.steps} steps of {self.num_envs} envs, {self.ends} episodes ended"
+        played = f"{self.steps} steps of {self.num_envs} envs, {self.ends} episodes ended"
         worst = ", ".join(f"{name} {value:.3g}" for name, value in self.worst.items())
         if self.difference is None:
-            return f"{self.environment}: kernel and reference agree ({course}; largest differences: {worst})"
+            return f"{self.environment}: kernel and reference agree ({played}; largest differences: {worst})"
         found = self.difference
         return (
             f"{self.environment}: step {found.step}: {found.element} is {found.kernel:.9g} after the kernel, "
@@ -164,7 +164,7 @@ def _left_out(world: World) -> set[str]:
 
 
 def _checked(world: World, found: Any) -> dict[str, np.ndarray]:
-    """What a reference returned, in the shapes of the world's arrays."""
+    """Results of a reference, in the shapes of the world's arrays."""
     if not isinstance(found, Mapping):
         raise DeclarationError(f"compare: the reference returned {type(found).__name__}, expected arrays by name")
     arrays = {}

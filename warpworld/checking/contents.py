@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.checking.accesses import element_name
-from warpworld.checking.course import Course
+from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
 from warpworld.environment.spaces import observation_names, observation_parts
 from warpworld.managers.program import RunKernel
@@ -24,20 +24,20 @@ class Contents:
         findings: so far.
 
     Args:
-        course: whose world it looks at.
+        checked: the world that it looks at.
     """
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, checked: CheckedWorld) -> None:
         self.findings: list[Finding] = []
-        self._course, self._told = course, set[tuple[str, str]]()
-        self._bounds = _bounds(course)
-        self._spaces = _spaces(course)
-        course.after_kernel.append(self.look)
+        self._checked, self._told = checked, set[tuple[str, str]]()
+        self._bounds = _bounds(checked)
+        self._spaces = _spaces(checked)
+        checked.after_kernel.append(self.look)
 
     def look(self, step: RunKernel) -> None:
         """Look at the arrays that a kernel may have written."""
-        for name in self._course.writable(step):
-            view = self._course.world.data.numpy(name)
+        for name in self._checked.writable(step):
+            view = self._checked.world.data.numpy(name)
             low, high = self._bounds.get(name, (-np.inf, np.inf))
             if view.dtype.kind == "f" and ("not-finite", name) not in self._told:
                 legal = np.isfinite(view) | (np.isinf(view) & (name in self._bounds) & (view >= low) & (view <= high))
@@ -54,10 +54,10 @@ class Contents:
         """Report the first bad element that a kernel wrote."""
         if not bad.any():
             return
-        data = self._course.world.data
+        data = self._checked.world.data
         view = data.numpy(name)
         for flat in np.flatnonzero(bad)[:LOOKED_AT]:
-            pc = self._course.accesses.writer(name, int(flat) * view.itemsize)
+            pc = self._checked.accesses.writer(name, int(flat) * view.itemsize)
             if pc:
                 break
         else:
@@ -68,7 +68,7 @@ class Contents:
         self.findings.append(
             Finding(
                 kind=kind,
-                place=self._course.accesses.line(pc, step.name),
+                place=self._checked.accesses.line(pc, step.name),
                 message=f"kernel '{step.name}': {element_name(data, name, index)} became {view[index]:g}{words}",
                 advice=advice,
                 kernel=step.name,
@@ -77,16 +77,16 @@ class Contents:
                 env=index[0] if per != "world" else None,
                 agents=(index[1],) if per == "agent" else (),
                 writes=(True,),
-                step=self._course.backend.world_step,
+                step=self._checked.backend.world_step,
             )
         )
 
 
-def _bounds(course: Course) -> dict[str, Limits]:
+def _bounds(checked: CheckedWorld) -> dict[str, Limits]:
     """Lowest and highest legal values by array; of floats as the array's dtype rounds them."""
     found = {}
-    for name in course.world.data:
-        array = course.world.data.array(name)
+    for name in checked.world.data:
+        array = checked.world.data.array(name)
         if array.bounds is not None:
             low, high = array.bounds
             is_float = array.dtype.startswith("float")
@@ -94,9 +94,9 @@ def _bounds(course: Course) -> dict[str, Limits]:
     return found
 
 
-def _spaces(course: Course) -> Mapping[str, Limits]:
+def _spaces(checked: CheckedWorld) -> Mapping[str, Limits]:
     """Lowest and highest legal observations by array, in the array's shape without envs."""
-    world = course.world
+    world = checked.world
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for group in world.groups.values():
         parts = observation_parts(group)

@@ -1,4 +1,4 @@
-"""What a check has found, and how it is reported."""
+"""Findings of a check, and their report."""
 
 from __future__ import annotations
 

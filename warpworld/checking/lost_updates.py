@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.checking.course import Course
+from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
 from warpworld.checking.places import Place
 from warpworld.checking.selection import Guards
@@ -40,12 +40,12 @@ class LostUpdates:
     """Looks for updates that would be lost.
 
     Args:
-        course: whose world it looks at.
+        checked: the world that it looks at.
     """
 
-    def __init__(self, course: Course) -> None:
-        self._course, self._most_flags = course, dict[str, int]()
-        course.after_kernel.append(self._count_flags)
+    def __init__(self, checked: CheckedWorld) -> None:
+        self._checked, self._most_flags = checked, dict[str, int]()
+        checked.after_kernel.append(self._count_flags)
 
     def findings(self, seen: Iterable[Finding]) -> Iterator[Finding]:
         """One finding for each line and array.
@@ -53,7 +53,7 @@ class LostUpdates:
         Args:
             seen: what was found already: a line that races for an array needs no second finding.
         """
-        runtime = self._course.backend.runtime
+        runtime = self._checked.backend.runtime
         if runtime is None:
             return
         raced = {(f.kernel, f.array, place) for f in seen if f.kind == "race" for place in (f.place, f.other)}
@@ -64,19 +64,19 @@ class LostUpdates:
             found = _Shared.of(updates)
             if found is None:
                 continue
-            name, array = self._course.kernels.get(kernel, ""), runtime.region(region)
-            accesses = self._course.accesses
+            name, array = self._checked.kernels.get(kernel, ""), runtime.region(region)
+            accesses = self._checked.accesses
             place, read = accesses.line(pc, name), accesses.line(int(found.last["read_pc"]), name)
             if (name, array.name.decode(), place) not in raced and _accumulates(accesses.sources, place, read, updates):
                 yield from self._finding(found, name, array, place)
 
     def _finding(self, found: _Shared, kernel: str, region: Any, place: Place) -> Iterator[Finding]:
-        site = self._course.accesses.line(int(found.last["site"]), kernel)
-        sources, between_envs = self._course.accesses.sources, not region.env_bytes
+        site = self._checked.accesses.line(int(found.last["site"]), kernel)
+        sources, between_envs = self._checked.accesses.sources, not region.env_bytes
         guards = Guards(sources, place, site, between_envs)
         if guards.choose_one() or Guards(sources, site, site, between_envs).choose_one():
             return
-        agents = self._course.world.num_agents
+        agents = self._checked.world.num_agents
         elements = (region.env_bytes or region.bytes) // (region.item or 1)
         chosen_place = found.moves and elements >= agents
         is_note = chosen_place or self._one_flag(guards) or not guards.known
@@ -103,17 +103,17 @@ class LostUpdates:
 
     def _agents(self, region: Any, update: Any) -> tuple[int, int]:
         """Agent and env of an update."""
-        thread, agents = int(update["thread"]), self._course.world.num_agents
+        thread, agents = int(update["thread"]), self._checked.world.num_agents
         return (thread if region.env_bytes else thread % agents), int(update["env"])
 
     def _element(self, region: Any, update: Any) -> tuple[tuple[int, ...], str]:
         offset = int(update["offset"]) + int(region.env_bytes) * int(update["env"])
-        return self._course.accesses.named(region, offset)
+        return self._checked.accesses.named(region, offset)
 
     def _count_flags(self, step: RunKernel) -> None:
         """Note how many agents of an env a kernel's per-agent whole numbers mark at most."""
-        data = self._course.world.data
-        for name in self._course.writable(step):
+        data = self._checked.world.data
+        for name in self._checked.writable(step):
             view, array = data.numpy(name), data.array(name)
             if array.per == "agent" and view.ndim == 2 and view.dtype.kind in "biu" and view.size:
                 most = int(np.count_nonzero(view, axis=1).max())

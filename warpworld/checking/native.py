@@ -81,7 +81,7 @@ class WatchedArray:
 
 
 class CheckRuntime:
-    """What the check runtime knows of one world.
+    """The check runtime's records of one world.
 
     Args:
         library: the module.

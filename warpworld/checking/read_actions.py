@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from warpworld.checking.accesses import element_name
-from warpworld.checking.course import Course
+from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
 from warpworld.environment import Group
 from warpworld.environment.spaces import action_heads
@@ -20,19 +20,19 @@ class ReadActions:
         findings: so far, one of each group.
 
     Args:
-        course: whose world it looks at.
+        checked: the world that it looks at.
     """
 
-    def __init__(self, course: Course) -> None:
+    def __init__(self, checked: CheckedWorld) -> None:
         self.findings: list[Finding] = []
-        self._course, self._told = course, set[str]()
+        self._checked, self._told = checked, set[str]()
         self._outside: list[tuple[Group, str, np.ndarray]] = []  # group, array, (wrong, 3) indices
-        course.before_kernel.append(self._before)
-        course.after_kernel.append(self._after)
+        checked.before_kernel.append(self._before)
+        checked.after_kernel.append(self._after)
 
     def _before(self, step: RunKernel) -> None:
         """Note which actions are outside of their spaces."""
-        world = self._course.world
+        world = self._checked.world
         self._outside = []
         for group in world.groups.values():
             name, first = world.action_array(group.name)
@@ -43,7 +43,7 @@ class ReadActions:
 
     def _after(self, step: RunKernel) -> None:
         """Report the first of them that the kernel has read."""
-        data, accesses = self._course.world.data, self._course.accesses
+        data, accesses = self._checked.world.data, self._checked.accesses
         for group, name, wrong in self._outside:
             view = data.numpy(name)
             for index in (tuple(int(i) for i in row) for row in wrong):
@@ -58,7 +58,7 @@ class ReadActions:
         self.findings.append(
             Finding(
                 kind="action",
-                place=self._course.accesses.line(pc, step.name),
+                place=self._checked.accesses.line(pc, step.name),
                 message=f"kernel '{step.name}' reads {words}: outside the action space of group '{group.name}', "
                 f"{group.action}",
                 advice="look for the phase that writes actions, or a kernel that does so through a cast",
@@ -68,13 +68,13 @@ class ReadActions:
                 env=index[0],
                 agents=(index[1],),
                 writes=(False,),
-                step=self._course.backend.world_step,
+                step=self._checked.backend.world_step,
             )
         )
 
 
 def _within(group: Group, actions: np.ndarray) -> np.ndarray:
-    """Which actions, (envs, agents, heads), are in a group's space."""
+    """Flags of the actions, (envs, agents, heads), that are in a group's space."""
     heads = action_heads(group.action)
     if heads:
         return (actions >= 0) & (actions < np.array(heads))

@@ -1,4 +1,4 @@
-"""What kernels are compared with: a function of an env's arrays, or an env of Gymnasium."""
+"""References for kernels: a function of an env's arrays, or an env of Gymnasium."""
 
 from __future__ import annotations
 

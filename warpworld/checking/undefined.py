@@ -1,4 +1,4 @@
-"""What is undefined in C++, in words."""
+"""Undefined behaviour of C++, in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OTHERWISE = "a GPU gives a different result than a CPU"
 
 
 def explain(undefined: Any, element: str) -> tuple[str, str]:
-    """What an agent does, and what to do about it.
+    """An agent's fault, and its remedy.
 
     Args:
         undefined: ww_undefined of a finding.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import at_least
 from warpworld.cli.settings import add_run_options, option_overrides
-from warpworld.trainers.processes.joining import joined
+from warpworld.trainers.processes.membership import process_membership
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
     from warpworld.runs import Run
     from warpworld.trainers.processes.distributed import ProcessGroup
-    from warpworld.trainers.processes.joining import Alone, Membership
+    from warpworld.trainers.processes.membership import Alone, Membership
 
 EXAMPLES = ("cartpole", "tag_gridworld", "minatar_breakout")  # packaged configs, for a newcomer
 
@@ -62,7 +62,7 @@ def _train(arguments: argparse.Namespace) -> int:
         return _train_seeds(words, arguments)
     if arguments.jobs is not None:
         arguments.error("--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2")
-    with joined() as members:
+    with process_membership() as members:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
         if arguments.resume is not None:

@@ -1,4 +1,4 @@
-"""Which keys a policy's section has: its algorithm declares them. Another algorithm drops the former's settings."""
+"""Keys of a policy's section, which its algorithm declares. Another algorithm drops the former's settings."""
 
 from __future__ import annotations
 

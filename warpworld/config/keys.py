@@ -1,4 +1,4 @@
-"""How the keys of a config are named."""
+"""Names of a config's keys."""
 
 from __future__ import annotations
 

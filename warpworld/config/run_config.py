@@ -64,7 +64,7 @@ class RunConfig(Section):
 
     @property
     def title(self) -> str:
-        """What people call the environment: its name, without the folders where that is a file."""
+        """Name of the environment for people, without the folders where that is a file."""
         return title_of(self.name)
 
     def to_dict(self) -> dict[str, Any]:

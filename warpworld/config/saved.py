@@ -50,7 +50,7 @@ class SavedConfig:
 
     @property
     def title(self) -> str:
-        """What people call the environment: its name, without the folders where that is a file."""
+        """Name of the environment for people, without the folders where that is a file."""
         return title_of(self.settings["name"])
 
     @property

@@ -86,7 +86,7 @@ class ModelConfig(Section):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the model is made with, its defaults filled in."""
+        """Arguments of the model, its defaults filled in."""
         return dict(self.model_extra or {})
 
 
@@ -122,7 +122,7 @@ class RandomConfig(Section):
 
 @dataclass(frozen=True)
 class Sizes:
-    """What an iteration brings a policy.
+    """Sizes of an iteration, for a policy.
 
     Attributes:
         num_envs: envs of all processes.
@@ -174,7 +174,7 @@ class LearnerConfig(Section):
     )
 
     def at(self, env_steps: int) -> Self:
-        """The same settings, with each schedule replaced by its value after ``env_steps`` env steps."""
+        """A copy of the settings, with each schedule replaced by its value after ``env_steps`` env steps."""
         return self.model_copy(update={name: value_at(getattr(self, name), env_steps) for name in self.scheduled()})
 
     def scheduled(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which envs opponents play in, and whether what ``self_play`` sections say can be played."""
+"""Envs that opponents play in, and checks of the ``self_play`` sections."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _parts(text: str) -> Key:
 
 
 def _full(text: str, known: Sequence[Key]) -> list[str]:
-    """What an override with a short key stands for."""
+    """Full path of an override with a short key."""
     parts, value = _parts(text), text.partition("=")[2]
     if parts[:2] == ("policy", "*"):
         found = [key for key in known if key[0] == "policy" and key[2:] == parts[2:]]
@@ -81,7 +81,7 @@ def _ending_in(parts: Key, known: Sequence[Key]) -> list[Key]:
 
 
 def _choice(found: Sequence[Key], value: str) -> str:
-    """Which keys would be right, where several are."""
+    """Message for a short key that stands for several."""
     leaf, keys = found[0][-1], [".".join(key) for key in found]
     what = f"{leaf} is a key of several sections: {', '.join(keys)}"
     if all(key[0] == "policy" and key[2:] == found[0][2:] for key in found):
@@ -131,7 +131,7 @@ def _policy_keys(algorithm: str, entry: Mapping[str, Any]) -> Iterator[Key]:
 
 
 def _model_settings(algorithm: str, entry: Mapping[str, Any]) -> list[str]:
-    """What the network of a policy takes besides the settings of all."""
+    """Settings that a policy's network takes besides those of all."""
     given = entry.get("model")
     kind = given.get("type") if isinstance(given, dict) else None
     try:

@@ -16,7 +16,7 @@ _PLAIN_TAGS = {TAG + kind for kind in ("null", "bool", "int", "float", "str", "s
 
 
 def children(node: yaml.Node) -> list[tuple[str | int, yaml.Node, yaml.Node]]:
-    """What a node holds: the name or index of each entry, the node that marks its line, and its value."""
+    """Contents of a node: the name or index of each entry, the node that marks its line, and its value."""
     if isinstance(node, yaml.MappingNode):
         return [(str(key.value), key, value) for key, value in node.value]
     return [(i, entry, entry) for i, entry in enumerate(node.value)] if isinstance(node, yaml.SequenceNode) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-# In the order of groups, policies or runs: on white paper, and the lighter twins that are legible on a dark page.
+# In the order of groups, policies or runs: on white paper, and the lighter variants that are legible on a dark page.
 SERIES = ("#2f6fb5", "#d1603d", "#3f8f5b", "#8a5aa8", "#b08a2e", "#5f6b73")
 DARK_SERIES = ("#6ea8e6", "#f08a66", "#6cc08b", "#bd93d8", "#d9b65c", "#9aa7b0")
 NAMED = {"blue": 0, "orange": 1, "red": 1, "green": 2, "purple": 3}  # of a series that is called so

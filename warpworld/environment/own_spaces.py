@@ -12,7 +12,7 @@ AnySpace = TypeVar("AnySpace", bound=Space)
 
 def own_space(space: AnySpace) -> AnySpace:
     """A space that shares nothing with the given one, not even a part that stands in it twice."""
-    twin = copy.deepcopy(space)
-    if isinstance(twin, Dict):
-        twin.spaces = {key: own_space(part) for key, part in twin.spaces.items()}
-    return twin
+    copied = copy.deepcopy(space)
+    if isinstance(copied, Dict):
+        copied.spaces = {key: own_space(part) for key, part in copied.spaces.items()}
+    return copied

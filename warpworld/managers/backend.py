@@ -1,4 +1,4 @@
-"""What a device must offer.
+"""Interface of a device.
 
 A backend is three small things: allocate a block, build a source, run a program. Nothing outside the backends' own
 folders knows a device; devices.py finds them by name.
@@ -75,7 +75,7 @@ class Backend(Protocol):
         """Carry ``run`` out where it will be captured."""
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
-        """What repeats the device's work of ``run``, which is called but not carried out.
+        """Capture the device's work of ``run``, which is called but not carried out; return what repeats it.
 
         It holds ``run``, and with it the memory and the kernels that the work needs.
         """

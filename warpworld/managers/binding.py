@@ -14,7 +14,7 @@ from warpworld.managers.data_manager import DataManager
 from warpworld.managers.numbers import Number, Scalar, fits, remedy, scalar_of, why_not
 from warpworld.managers.program import Argument
 from warpworld.managers.refused_parameters import Refused, refusal
-from warpworld.managers.signature import Parameter, Signature, Slot
+from warpworld.managers.signature import Parameter, ParameterLeaf, Signature
 from warpworld.managers.spellings import matches, stem
 
 # The world or the caller writes these; kernels may only read them.
@@ -45,7 +45,7 @@ class Binding:
         self._ported = ported
 
     def by_name(self, signature: Signature, given: Mapping[str, str | Number] | None = None) -> tuple[Argument, ...]:
-        """Bind each slot to its entry in ``given``, or else to what it is called.
+        """Bind each leaf to its entry in ``given``, or else to what it is called.
 
         Raises:
             BindError: parameters name nothing, or something of another type; all of them, with what was expected. Or
@@ -53,31 +53,31 @@ class Binding:
         """
         entries = given or {}
         self._check_names(signature, entries)
-        return _all_or_none(signature, [self._named(slot, entries) for slot in signature.slots], self._ported, entries)
+        return _all_or_none(signature, [self._named(leaf, entries) for leaf in signature.leaves], self._ported, entries)
 
     def by_position(self, signature: Signature, given: Sequence[str | Number]) -> tuple[Argument, ...]:
-        """Bind each slot to the entry at its place; an entry is the name of an array or a number, or a number.
+        """Bind each leaf to the entry at its place; an entry is the name of an array or a number, or a number.
 
         Raises:
-            BindError: there are more or fewer entries than slots, or some do not fit their slots.
+            BindError: there are more or fewer entries than leaves, or some do not fit their leaves.
         """
-        slots = signature.slots
-        if len(given) != len(slots):
-            counted = ", with the fields of structs" if any(slot.struct for slot in slots) else ""
-            listed = ", ".join(f"{slot.parameter.declaration} {slot.parameter.name}{slot.owner}" for slot in slots)
+        leaves = signature.leaves
+        if len(given) != len(leaves):
+            counted = ", with the fields of structs" if any(leaf.struct for leaf in leaves) else ""
+            listed = ", ".join(f"{leaf.parameter.declaration} {leaf.parameter.name}{leaf.owner}" for leaf in leaves)
             raise BindError(
-                f"{_place(signature.path, signature.line, signature)} has {len(slots)} parameters{counted}, its list "
+                f"{_place(signature.path, signature.line, signature)} has {len(leaves)} parameters{counted}, its list "
                 f"of arguments has {len(given)} entries; expected one each for: {listed}"
             )
         bound = [
-            self._entry(slot, entry, f"argument {i + 1}, {entry!r} for {_written(slot)}{slot.owner}")
-            for i, (slot, entry) in enumerate(zip(slots, given, strict=True))
+            self._entry(leaf, entry, f"argument {i + 1}, {entry!r} for {_written(leaf)}{leaf.owner}")
+            for i, (leaf, entry) in enumerate(zip(leaves, given, strict=True))
         ]
         return _all_or_none(signature, bound, False, {})
 
     # ---- by name -----------------------------------------------------------------------------------------------------
     def _check_names(self, signature: Signature, given: Mapping[str, str | Number]) -> None:
-        names = [slot.parameter.name for slot in signature.slots]
+        names = [leaf.parameter.name for leaf in signature.leaves]
         for name in given:
             if name not in names:
                 raise BindError(
@@ -85,13 +85,13 @@ class Binding:
                     f"its {len(names)} parameters.{_nearest(name, names)}"
                 )
 
-    def _named(self, slot: Slot, given: Mapping[str, str | Number]) -> Argument | Refused:
-        parameter = slot.parameter
+    def _named(self, leaf: ParameterLeaf, given: Mapping[str, str | Number]) -> Argument | Refused:
+        parameter = leaf.parameter
         if parameter.name in given:
             entry = given[parameter.name]
-            return self._entry(slot, entry, f"{slot}, given {entry!r}")
+            return self._entry(leaf, entry, f"{leaf}, given {entry!r}")
         if self._ported and parameter.type in C_TYPES:
-            return self._spelled(slot)
+            return self._spelled(leaf)
         known = C_TYPES.get(parameter.type)
         if known is None:
             bound: Argument | str = _unknown_type(parameter)
@@ -99,20 +99,20 @@ class Binding:
             bound = self._array(parameter, *known)
         else:
             bound = self._number(parameter, *known)
-        return bound if isinstance(bound, Argument) else Refused(slot, str(slot), *_parted(bound))
+        return bound if isinstance(bound, Argument) else Refused(leaf, str(leaf), *_parted(bound))
 
-    def _spelled(self, slot: Slot) -> Argument | Refused:
+    def _spelled(self, leaf: ParameterLeaf) -> Argument | Refused:
         """Bind a parameter of WarpDrive's to what its name stands for."""
-        parameter = slot.parameter
+        parameter = leaf.parameter
         known = self._arrays_for(parameter) if parameter.pointer else list(self._scalars)
         found = matches(parameter.name, known)
         if len(found) == 1:
-            return self._entry(slot, found[0], str(slot) + ("" if found[0] == parameter.name else f", '{found[0]}'"))
+            return self._entry(leaf, found[0], str(leaf) + ("" if found[0] == parameter.name else f", '{found[0]}'"))
         if found:
-            return Refused(slot, str(slot), f"it may be {' or '.join(map(repr, found))}.", unnamed=True)
+            return Refused(leaf, str(leaf), f"it may be {' or '.join(map(repr, found))}.", unnamed=True)
         near = self._near(parameter, known)
         hint = f" Did you mean '{near}'?" if near else ""
-        return Refused(slot, str(slot), self._unnamed(parameter), hint, near, unnamed=True)
+        return Refused(leaf, str(leaf), self._unnamed(parameter), hint, near, unnamed=True)
 
     def _near(self, parameter: Parameter, known: Sequence[str]) -> str | None:
         """The nearest known name, of the parameter's own type if one of that type is near."""
@@ -141,7 +141,7 @@ class Binding:
         return f"{found[0]!r} is a number, not an array." if found else missing
 
     def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
-        """What a pointer is bound to, or why it is not."""
+        """Bind a pointer, or say why it cannot be bound."""
         name = self._aliases.get(parameter.name, parameter.name)
         if name not in self._data:
             if name in self._scalars:
@@ -168,7 +168,7 @@ class Binding:
         return f"{const}{C_NAMES[array.dtype]}* {parameter.name}"
 
     def _number(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
-        """What a parameter that is passed by value is bound to, or why it is not."""
+        """Bind a parameter that is passed by value, or say why it cannot be bound."""
         name = parameter.name
         if name not in self._scalars:
             array = self._aliases.get(name, name)
@@ -186,9 +186,9 @@ class Binding:
         return Argument(array=None, value=number.value, dtype=dtype)
 
     # ---- to an entry -------------------------------------------------------------------------------------------------
-    def _entry(self, slot: Slot, entry: str | Number, subject: str) -> Argument | Refused:
-        """Bind a slot to the name of an array or a number, or to a number; ``subject`` names both in an error."""
-        parameter = slot.parameter
+    def _entry(self, leaf: ParameterLeaf, entry: str | Number, subject: str) -> Argument | Refused:
+        """Bind a leaf to the name of an array or a number, or to a number; ``subject`` names both in an error."""
+        parameter = leaf.parameter
         known = C_TYPES.get(parameter.type)
         bound: Argument | str
         if known is None:
@@ -197,10 +197,10 @@ class Binding:
             bound = self._array_at(parameter, entry, *known)
         else:
             bound = self._number_at(parameter, entry, *known)
-        return bound if isinstance(bound, Argument) else Refused(slot, subject, *_parted(bound))
+        return bound if isinstance(bound, Argument) else Refused(leaf, subject, *_parted(bound))
 
     def _array_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
-        """What a pointer is bound to, or why it is not. The file stays as it is, so the array must fit."""
+        """Bind a pointer, or say why it cannot be bound. The file stays as it is, so the array must fit."""
         expected = f"expected the name of an array of {dtype}"
         if not isinstance(entry, str):
             return f"that is a number; {expected}"
@@ -224,7 +224,7 @@ class Binding:
         )
 
     def _number_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
-        """What a parameter that is passed by value is bound to, or why it is not."""
+        """Bind a parameter that is passed by value, or say why it cannot be bound."""
         expected = "expected a bool, 0 or 1" if dtype == "bool" else f"expected a number that {dtype} holds"
         if components > 1:
             return f"vectors cannot be passed by value; {parameter.type} is one"
@@ -248,8 +248,8 @@ def _all_or_none(
     return tuple(each for each in bound if isinstance(each, Argument))
 
 
-def _written(slot: Slot) -> str:
-    return f"`{slot.parameter.declaration} {slot.parameter.name}`"
+def _written(leaf: ParameterLeaf) -> str:
+    return f"`{leaf.parameter.declaration} {leaf.parameter.name}`"
 
 
 def _parted(said: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept: a folder of files named by a hash of everything that went into them.
+"""Cache of compiled kernels: a folder of files named by a hash of everything that went into them.
 
 Beside each file stands its SHA-256, as ``sha256sum`` writes it. A file that does not match is built anew: to load a
 library that was cut short, by a full disk or a machine that went down, would end the process.

@@ -25,7 +25,7 @@ Context = struct(
 
 
 def context_of(world: WorldConstants, data: DataManager) -> ctypes.Structure:
-    """What a world passes to every kernel, on a sealed store."""
+    """Arguments that a world passes to every kernel, on a sealed store."""
     pointers = {name: data.pointer(name) for name in ("timestep", "clock", "terminated", "truncated", "active")}
     return Context(
         num_envs=world.num_envs,

@@ -1,4 +1,4 @@
-"""What compilers say of a kernel file that does not compile, as an error at the author's own file and line."""
+"""Messages of compilers as errors at the author's own file and line."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _line_at(place: str) -> str:
 
 
 def _of_halves(first: str, log: str) -> str:
-    """What to do where a kernel used an operator that halves do not have; else nothing."""
+    """Advice for a kernel that used an operator that halves do not have; else empty."""
     if "deleted" in first and HALVES_FILE in log:
         return "; a __half is only stored: make it a float with __half2float, and a half of a float with __float2half"
     if "ambiguous" in first and _SIXTEEN.search(first):

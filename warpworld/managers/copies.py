@@ -28,7 +28,7 @@ def check_copies(steps: Sequence[Step], data: DataManager) -> None:
 
 
 def copy_fields(step: Copy | KeepFinal, data: DataManager, num_envs: int) -> dict[str, Any]:
-    """Where a step copies from and to, in bytes and addresses, as the fields that C structs of both backends have.
+    """Source and target of a step's copy, in bytes and addresses, as the fields of both backends' C structs.
 
     ``bytes`` of each env go from ``source + env * source_stride`` to ``target + env * target_stride + *row *
     row_stride``; with ``slots``, to the env's next free one of them.
@@ -57,7 +57,7 @@ def copy_fields(step: Copy | KeepFinal, data: DataManager, num_envs: int) -> dic
 
 
 def _of_agents(agents: Agents, fields: dict[str, Any], source: torch.Tensor, target: torch.Tensor) -> dict[str, Any]:
-    """What differs where some agents are copied. The target's dimensions begin with rows, then envs, then agents."""
+    """Fields that differ if some agents are copied. The target's dimensions begin with rows, then envs, then agents."""
     of_one = fields["bytes"] // source.shape[1]
     target_stride = of_one * target.shape[2]
     return {

@@ -124,7 +124,7 @@ class DataManager:
         self._block = block
 
     def _shortage(self, nbytes: int) -> str:
-        """What to report where there are not so many bytes."""
+        """Error for a lack of so many bytes."""
         sizes = {name: self._bytes_of(array) for name, array in self._arrays.items()}
         # a rollout or a history has a dimension of envs of its own
         growing = [
@@ -261,15 +261,15 @@ class DataManager:
         arrays = [self._arrays[name] for name in self.names("state")]
         return [(array.name, array.dtype, list(array.full_shape(self._num_envs, self._num_agents))) for array in arrays]
 
-    def twin(self, num_envs: int) -> DataManager:
+    def empty_like(self, num_envs: int) -> DataManager:
         """A sealed store of the same state arrays, for another number of envs, in host memory and not filled."""
         import torch
 
-        twin = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), num_envs, self._num_agents)
+        copied = DataManager(lambda nbytes: torch.zeros(nbytes, dtype=torch.uint8), num_envs, self._num_agents)
         for name in self.names("state"):
-            twin.add(dataclasses.replace(self._arrays[name], initial=None, on_reset="keep"))
-        twin.seal()
-        return twin
+            copied.add(dataclasses.replace(self._arrays[name], initial=None, on_reset="keep"))
+        copied.seal()
+        return copied
 
     def add_all_of(self, other: DataManager) -> None:
         """Add the arrays that ``other`` has and this store has not, kept as they are there."""

@@ -57,7 +57,7 @@ def register_device(name: str, loader: Loader) -> None:
 
 
 def device_names() -> tuple[str, ...]:
-    """What a device may be called: "auto", the packaged devices, then the registered ones."""
+    """Names of devices: "auto", the packaged devices, then the registered ones."""
     return (AUTO, *_loaders)
 
 

@@ -80,7 +80,7 @@ class FunctionManager:
 
     @property
     def envs_per_warp(self) -> int:
-        """How many envs share a warp, 0 for one env a block; known once the kernels are built."""
+        """Number of envs that share a warp, 0 for one env a block; known once the kernels are built."""
         return self._envs_per_warp
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
@@ -147,7 +147,7 @@ class FunctionManager:
             self._module = self._backend.build(source)
 
     def _packing(self, source: KernelSource) -> int:
-        """How many envs share a warp, 0 for one env a block."""
+        """Number of envs that share a warp, 0 for one env a block."""
         if self._asked_envs_per_warp is not None:
             return self._asked_envs_per_warp
         num_agents = int(self._constants["NUM_AGENTS"])
@@ -283,7 +283,7 @@ def _read_all(texts: Mapping[Path, str]) -> dict[str, Signature]:
 
 
 def _constant(path: Path, name: str, number: Scalar) -> Number:
-    """What a macro is defined as."""
+    """Value of a macro."""
     finite = number.kind is not float or math.isfinite(number.value)
     if not finite or not fits(number, "float32" if number.kind is float else "int64"):
         raise BindError(

@@ -1,4 +1,4 @@
-"""The text that calls a kernel with what a launch passes, its slots one by one, and puts its structs together.
+"""The text that calls a kernel with what a launch passes, its leaves one by one, and puts its structs together.
 
 Only the author's kernel knows its structs. Putting them together costs nothing once it is inlined, and their layout is
 the compiler's affair alone.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from warpworld.managers.signature import Parameter, Signature, Slot, Struct
+from warpworld.managers.signature import Parameter, ParameterLeaf, Signature, Struct
 
 
 def structs_of(parameters: Sequence[Parameter]) -> list[Struct]:
@@ -35,9 +35,9 @@ def maker(struct: Struct) -> str:
     )
 
 
-def declared(slots: Sequence[Slot]) -> list[str]:
+def declared(leaves: Sequence[ParameterLeaf]) -> list[str]:
     """Declarations of a0, a1, ...: without names of their own, as an array may be called like a kernel."""
-    return [f"{slot.parameter.declaration} a{i}" for i, slot in enumerate(slots)]
+    return [f"{leaf.parameter.declaration} a{i}" for i, leaf in enumerate(leaves)]
 
 
 def call_of(signature: Signature) -> str:
@@ -46,12 +46,12 @@ def call_of(signature: Signature) -> str:
 
 
 def host_entry(signature: Signature, threads: int) -> str:
-    """What exports a kernel on a CPU: a kernel without structs takes its slots itself."""
+    """Export of a kernel on a CPU: a kernel without structs takes its leaves itself."""
     if not structs_of(signature.parameters):
         return f"WW_KERNEL({signature.name}, {signature.name}, {threads})\n"
     caller = f"ww_call_{signature.name}"
     return (
-        f"WW_INLINE void {caller}({', '.join(declared(signature.slots))}) {{ {call_of(signature)}; }}\n"
+        f"WW_INLINE void {caller}({', '.join(declared(signature.leaves))}) {{ {call_of(signature)}; }}\n"
         f"WW_KERNEL({signature.name}, {caller}, {threads})\n"
     )
 

@@ -203,7 +203,7 @@ class KernelSource:
         bounds += f", {LEAST_BLOCKS}" if LEAST_BLOCKS in self.constants else ""
         call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
         start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
-        listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.slots)])
+        listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.leaves)])
         return (
             f'extern "C" __global__ void __launch_bounds__({bounds}) {cuda_entry(signature.name)}({listed}) {{\n'
             f"  {start}ww_enter(launch);\n  {call};\n}}\n"
@@ -238,7 +238,7 @@ class KernelSource:
         return structs_of([parameter for signature in self.signatures for parameter in signature.parameters])
 
     def _assertions_of_filled(self) -> str:
-        """What the host will write fits; a line for each variable."""
+        """Assertions that the host's contents fit; a line for each variable."""
         lines = ""
         for each in self.filled:
             same = f"ww_same<ww_element<decltype({each.name})>::ww_type, {each.type}>::ww_value"
@@ -247,7 +247,7 @@ class KernelSource:
         return lines
 
     def _addresses(self) -> str:
-        """Where the variables lie that the host fills.
+        """Addresses of the variables that the host fills.
 
         What they are filled with stands there too: the loader takes a file that it loads twice for one library, and
         two worlds with other contents must not share theirs.

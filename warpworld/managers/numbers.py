@@ -17,7 +17,7 @@ _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float}
 
 @dataclass(frozen=True)
 class Scalar:
-    """What a name among the numbers stands for.
+    """Meaning of a name among the numbers.
 
     Attributes:
         value: in Python's own types.
@@ -61,7 +61,7 @@ def fits(number: Scalar, dtype: str) -> bool:
 
 
 def why_not(number: Scalar, dtype: str) -> str:
-    """What keeps a number that does not fit from being passed as ``dtype``."""
+    """Reason why a number that does not fit cannot be passed as ``dtype``."""
     kind = np.dtype(dtype).kind
     if number.kind is int and kind == "f":
         return f"its value is {number.value}, which {C_NAMES[dtype]} does not hold exactly"
@@ -72,7 +72,7 @@ def why_not(number: Scalar, dtype: str) -> str:
 
 
 def remedy(number: Scalar, name: str) -> str:
-    """What an author would write for a number."""
+    """A number as an author would write it."""
     candidates = {bool: ("bool",), int: ("int32", "int64", "uint64", "float64")}.get(number.kind or float)
     found = next((C_NAMES[dtype] for dtype in candidates or ("float32", "float64") if fits(number, dtype)), None)
     return f"write `{found} {name}`" if found else "no C type holds it, so declare it as a float"

@@ -16,7 +16,7 @@ AUTORESET: tuple[Autoreset, ...] = get_args(Autoreset)
 
 @dataclass(frozen=True)
 class BeginStep:
-    """Of the envs that take part, timestep and clock advance, and terminated and truncated are cleared.
+    """Advance timestep and clock of the envs that take part, and clear terminated and truncated.
 
     Without autoreset in the same step, an env that has ended is not stepped: "next_step" marks it for a reset at the
     end of this step, for which its clock advances; "disabled" leaves it alone. ``active`` says which envs are stepped.
@@ -40,7 +40,7 @@ class EndStep:
 
 @dataclass(frozen=True)
 class Argument:
-    """What one slot of a kernel, a parameter or a field of a struct, is bound to: an array by name, or a number.
+    """An array by name, or a number, that a parameter of a kernel or a field of its structs is bound to.
 
     Attributes:
         array: name of the array, or None.
@@ -60,7 +60,7 @@ class RunKernel:
     Attributes:
         module: what the backend's ``build`` returned.
         name: of the kernel.
-        arguments: one per slot of the kernel's signature, in order.
+        arguments: one per leaf of the kernel's signature, in order.
         threads: of a block.
         envs_per_block: how many envs share a block.
         index: the kernel's number in its world; it keeps kernels' random numbers apart.
@@ -177,7 +177,7 @@ Program = Callable[[], None]
 
 @dataclass(frozen=True)
 class WorldConstants:
-    """What a world passes to its kernels besides its arrays.
+    """Arguments that a world passes to its kernels besides its arrays.
 
     Attributes:
         num_envs: envs in this process.

@@ -1,4 +1,4 @@
-"""What to report if there is no memory for a store."""
+"""Error for a store that memory does not suffice for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LISTED = 8  # arrays that are named
 def explain_shortage(
     nbytes: int, sizes: Mapping[str, int], growing: Collection[str], num_envs: int, num_agents: int, free: int | None
 ) -> str:
-    """Which arrays ask for the memory, and how many envs would fit, or how many agents of one.
+    """Report the arrays that ask for the memory, and how many envs would fit, or how many agents of one.
 
     Args:
         nbytes: of all arrays, padding included.

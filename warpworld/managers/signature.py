@@ -57,8 +57,8 @@ class Struct:
 
 
 @dataclass(frozen=True)
-class Slot:
-    """What is bound to one array or number: a parameter, or a field of a struct among the parameters.
+class ParameterLeaf:
+    """A parameter, or a field of a struct among the parameters: it is bound to one array or number.
 
     Attributes:
         parameter: the parameter or field.
@@ -91,16 +91,18 @@ class Signature:
     last_line: int
 
     @functools.cached_property
-    def slots(self) -> tuple[Slot, ...]:
-        """What is bound, in order: the parameters, and the fields of each struct."""
-        return tuple(_slots(self.parameters, self.path, ""))
+    def leaves(self) -> tuple[ParameterLeaf, ...]:
+        """The leaves, in order: the parameters, and the fields of each struct."""
+        return tuple(_leaves(self.parameters, self.path, ""))
 
 
-def _slots(parameters: Sequence[Parameter], path: Path, struct: str) -> list[Slot]:
-    found: list[Slot] = []
+def _leaves(parameters: Sequence[Parameter], path: Path, struct: str) -> list[ParameterLeaf]:
+    found: list[ParameterLeaf] = []
     for parameter in parameters:
         inner = parameter.struct
-        found += [Slot(parameter, path, struct)] if inner is None else _slots(inner.fields, inner.path, inner.name)
+        found += (
+            [ParameterLeaf(parameter, path, struct)] if inner is None else _leaves(inner.fields, inner.path, inner.name)
+        )
     return found
 
 

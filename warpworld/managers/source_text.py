@@ -66,7 +66,7 @@ class SourceText:
         return BindError(f"{self.path}:{self.line(position)}: {reason}")
 
     def header_end(self, position: int) -> int:
-        """Where the ``{`` of a definition or the ``;`` of a declaration is."""
+        """Position of the ``{`` of a definition or the ``;`` of a declaration."""
         depth = 0
         for match in _BRACKETS.finditer(self.code, position):
             bracket = match.group()
@@ -79,7 +79,7 @@ class SourceText:
         return len(self.code)
 
     def body_end(self, position: int) -> int:
-        """Where the ``}`` is that closes the ``{`` at ``position``; the file's end where it is missing."""
+        """Position of the ``}`` that closes the ``{`` at ``position``; the file's end if it is missing."""
         depth = 0
         for match in re.compile(r"[{}]").finditer(self.code, position):
             depth += 1 if match.group() == "{" else -1
@@ -112,7 +112,7 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def text_of(node: Node) -> str:
-    """What is written there."""
+    """Text of a node."""
     return (node.text or b"").decode(errors="replace")
 
 
@@ -131,7 +131,7 @@ class Excerpt:
         self.root = parse(plain)
 
     def position(self, node: Node) -> int:
-        """Where a node starts, in the file."""
+        """Start of a node, in the file."""
         return self._start + len(self._text[: node.start_byte].decode(errors="replace"))
 
     def line(self, node: Node) -> int:

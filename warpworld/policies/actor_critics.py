@@ -38,16 +38,16 @@ class ActorCritics(nn.Module):
         return self.actor_layers(rows).view(*observations.shape[:-1], -1)
 
     def critic(self, inputs: Tensor, actions: Tensor) -> Tensor:
-        """What the most doubtful critic expects: (..., features) and (..., size) from -1 to 1 -> (...) float32."""
+        """Value by the most doubtful critic: (..., features) and (..., size) from -1 to 1 -> (...) float32."""
         rows, taken = inputs.reshape(-1, inputs.shape[-1]), actions.reshape(-1, actions.shape[-1])
         return self.critics(rows, taken).amin(0).view(inputs.shape[:-1])
 
 
 class Critics(nn.Module):
-    """What each of several critics expects of an action.
+    """Values of an action by each of several critics.
 
     Behind a plain perceptron as encoder each critic is such a one itself, which reads features and action. Any other
-    encoder has a twin here that all critics share; what they read of it goes through one more layer, with the action.
+    encoder has a copy here that all critics share; what they read of it goes through one more layer, with the action.
 
     Attributes:
         encoder: (rows, features) -> (rows, width); None where critics read features.

@@ -112,7 +112,7 @@ def build_policy(
 
 
 def _normaliser(rows: ObservationRows, group: Group) -> ObservationNormaliser:
-    """Of the floats that the group sees."""
+    """Normaliser of the floats that the group sees."""
     floats = sum(part.numbers for part in rows.parts if part.is_float)
     if not floats:
         raise ConfigError(

@@ -97,7 +97,7 @@ class CallersSpaces:
         return observations
 
     def actions(self, chosen: Tensor) -> Tensor:
-        """What a distribution chose, (n, numbers), as actions of the space: (n, *shape) of its dtype."""
+        """Choices of a distribution, (n, numbers), as actions of the space: (n, *shape) of its dtype."""
         space = self.action
         if isinstance(space, Box):
             stored = stored_action(space)

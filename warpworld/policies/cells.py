@@ -22,7 +22,7 @@ LONGEST = 128.0  # steps that a number of a new mingru lasts at most
 
 
 class Cell(Protocol):
-    """What remembers.
+    """A cell with memory.
 
     Attributes:
         size: width of what heads read of it.
@@ -66,12 +66,12 @@ class _SteppedCell(nn.Module):
                 nn.init.zeros_(parameter)
 
     def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Cell``."""
+        """Implement ``Cell``."""
         parts = self.advanced(encoded, state.split(self.hidden_size, -1))
         return parts[0], torch.cat(list(parts), -1)
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Cell``."""
+        """Implement ``Cell``."""
         parts, hidden = state.split(self.hidden_size, -1), []
         for seen, begins in zip(encoded, starts.unsqueeze(-1), strict=True):
             parts = self.advanced(seen, [part.masked_fill(begins, 0.0) for part in parts])
@@ -102,7 +102,7 @@ class LSTM(_SteppedCell, nn.LSTMCell):
         self.draw_weights()
 
     def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
-        """See ``_SteppedCell``."""
+        """Implement ``_SteppedCell``."""
         hidden, memory = parts
         if not is_reduced(encoded):
             return self(encoded, (hidden, memory))
@@ -121,7 +121,7 @@ class GRU(_SteppedCell, nn.GRUCell):
         self.draw_weights()
 
     def advanced(self, encoded: Tensor, parts: Sequence[Tensor]) -> Sequence[Tensor]:
-        """See ``_SteppedCell``."""
+        """Implement ``_SteppedCell``."""
         (hidden,) = parts
         if not is_reduced(encoded):
             return (self(encoded, hidden),)
@@ -157,7 +157,7 @@ class MinGRU(nn.Module):
         self.layers = nn.ModuleList(_gate_and_candidate(size if i else width, size) for i in range(num_layers))
 
     def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Cell``."""
+        """Implement ``Cell``."""
         hidden, after = encoded, []
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
             gates, candidates = widened(layer(hidden)).chunk(2, -1)
@@ -166,7 +166,7 @@ class MinGRU(nn.Module):
         return hidden, torch.cat(after, -1)
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """See ``Cell``."""
+        """Implement ``Cell``."""
         hidden, after = encoded, []
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
             hidden = gated_mean(widened(layer(hidden)), before, starts, self.native)

@@ -11,7 +11,7 @@ from warpworld.policies.recurrent import RecurrentNetwork
 
 
 class CentralCritic:
-    """What both networks have: a critic that is a plain perceptron.
+    """Base of both networks: a critic that is a plain perceptron.
 
     Attributes:
         critic_layers: (..., numbers) -> (..., 1).
@@ -67,7 +67,7 @@ class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
         self.critic_layers = critic
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
+        """Implement ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
         hidden, after = self.remember(observations, state)
         return in_float32(self.actor_layer, hidden), hidden.new_zeros(hidden.shape[:-1]), after
 
@@ -124,7 +124,7 @@ class RecurrentActorAndCritic(RecurrentNetwork):
         return self.memory.layer
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
+        """Implement ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
         hidden, after = self.remember(observations, state)
         return in_float32(self.actor_layer, hidden), hidden.new_zeros(hidden.shape[:-1]), after
 

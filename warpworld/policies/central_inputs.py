@@ -1,4 +1,4 @@
-"""What a critic reads that sees a whole team."""
+"""Inputs of a critic that sees a whole team."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class CentralInputs:
-    """What the critic of an agent reads: the team's state or observations, and if wanted its own, and who it is.
+    """Inputs of an agent's critic: the team's state or observations, and if wanted its own, and who it is.
 
     What an agent that takes no part sees, and its part of a state, are replaced by zeros (Yu et al. 2022, section 5.5,
     "death masking").
@@ -51,7 +51,7 @@ class CentralInputs:
         return torch.cat(parts, -1)
 
     def _team(self, features: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
-        """What all agents' critics read alike: (..., numbers)."""
+        """Inputs that all agents' critics have in common: (..., numbers)."""
         if self._state is None:
             return features.flatten(-2)
         assert declared is not None

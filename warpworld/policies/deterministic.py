@@ -1,11 +1,11 @@
-"""What DDPG's policy gives: the action itself, in each dimension of a bounded Box."""
+"""Distribution of DDPG's policy: the action itself, in each dimension of a bounded Box."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.samplers import DeterministicSampler, Seat
+from warpworld.policies.samplers import DeterministicSampler, SamplerContext
 
 
 class Deterministic(nn.Module):
@@ -24,9 +24,9 @@ class Deterministic(nn.Module):
         super().__init__()
         self.num_outputs = int(size)
 
-    def sampler(self, seat: Seat, kernel: str) -> DeterministicSampler:
+    def sampler(self, context: SamplerContext, kernel: str) -> DeterministicSampler:
         """What writes the actions of a group, whatever the kernel."""
-        return DeterministicSampler(seat)
+        return DeterministicSampler(context)
 
     def choose(
         self, actions: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import BoxSampler, ChoiceSampler, Seat
+from warpworld.policies.samplers import BoxSampler, ChoiceSampler, SamplerContext
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 
 FORBIDDEN = -1e8  # the logit of a forbidden choice: its probability is 0 in float32, and the entropy stays finite
@@ -35,9 +35,9 @@ class Categorical(nn.Module):
         self.head_sizes = tuple(int(size) for size in head_sizes)
         self.num_outputs = sum(self.head_sizes)
 
-    def sampler(self, seat: Seat, kernel: str) -> ChoiceSampler:
-        """What draws from this distribution for a group."""
-        return ChoiceSampler(seat, kernel, self.head_sizes)
+    def sampler(self, context: SamplerContext, kernel: str) -> ChoiceSampler:
+        """Build the sampler that draws from this distribution for a group."""
+        return ChoiceSampler(context, kernel, self.head_sizes)
 
     def choose(
         self, logits: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
@@ -98,9 +98,9 @@ class Gaussian(nn.Module):
         self.num_outputs = int(size)
         self.log_std = nn.Parameter(torch.zeros(size))
 
-    def sampler(self, seat: Seat, kernel: str) -> BoxSampler:
-        """What draws from this distribution for a group."""
-        return BoxSampler(seat, kernel)
+    def sampler(self, context: SamplerContext, kernel: str) -> BoxSampler:
+        """Build the sampler that draws from this distribution for a group."""
+        return BoxSampler(context, kernel)
 
     def choose(
         self, means: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None

@@ -1,4 +1,4 @@
-"""What makes one vector of an observation of several named parts: a branch for each part, then layers over all."""
+"""Encoders of observations of several named parts: a branch for each part, then layers over all."""
 
 from __future__ import annotations
 

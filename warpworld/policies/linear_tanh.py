@@ -18,7 +18,7 @@ PROBE_ERROR = 1e-5  # of numbers around 1; a product in bfloat16 would be off by
 
 
 def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
-    """The same as ``layers(x)``, quicker on the cpu; a linear layer at the end is float32 in any precision.
+    """``layers(x)``, quicker on the cpu; a linear layer at the end is float32 in any precision.
 
     (..., inputs) -> (..., outputs).
     """

@@ -41,7 +41,7 @@ class Sum(nn.Module):
     """VDN's mixer (Sunehag et al. 2017, arXiv 1706.05296): the team's value is the sum of its agents'."""
 
     def forward(self, values: Tensor, state: Tensor) -> Tensor:
-        """See ``TeamQNetwork``."""
+        """Implement ``TeamQNetwork``."""
         return values.sum(-1)
 
 
@@ -70,7 +70,7 @@ class MonotonicMixer(nn.Module):
         self.base = _weights(state_size, width, 1, 0.0)
 
     def forward(self, values: Tensor, state: Tensor) -> Tensor:
-        """See ``TeamQNetwork``."""
+        """Implement ``TeamQNetwork``."""
         weights = run_layers(self.first, state).abs().unflatten(-1, self._shape)
         hidden = functional.elu((values.unsqueeze(-1) * weights).sum(-2) + in_float32(self.bias, state))
         second, base = run_layers(self.second, state), run_layers(self.base, state)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def moments(rows: Tensor, mask: Tensor | None) -> tuple[Tensor | int, Tensor, Tensor]:
-    """How many rows count, and of these the mean and the variance of the population; nothing is read to the host.
+    """Number of rows that count, and of these the mean and the variance of the population; nothing is read to the host.
 
     Args:
         rows: (rows, features) float; what does not count may be anything.

@@ -35,7 +35,7 @@ class ObservationNormaliser(nn.Module):
 
     @property
     def scale(self) -> Tensor:
-        """What a shifted feature is multiplied by, (features,) float64."""
+        """Factors of shifted features, (features,) float64."""
         return (self.variance + EPSILON).rsqrt()
 
     def forward(self, observations: Tensor) -> Tensor:

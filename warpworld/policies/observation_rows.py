@@ -13,7 +13,7 @@ from warpworld.environment.observation_parts import parts_of
 
 
 class ObservationRows:
-    """How the parts of an observation lie in a row.
+    """Layout of an observation's parts in a row.
 
     Where all parts are floats a row holds them as float32. Else it holds bytes: each part as the store has it, so that
     an image of uint8 takes one byte a number.

@@ -20,7 +20,7 @@ _ACTIVATIONS = {nn.Tanh: "tanh", nn.ReLU: "relu"}
 
 @dataclass(frozen=True)
 class Perceptron:
-    """What an actor's network is; policies of one such shape differ in their numbers only.
+    """Shape of an actor's network; policies of one such shape differ in their numbers only.
 
     A row holds, layer by layer, the weights as (inputs, units) and the biases; then, where there are such, mean and
     scale of the normaliser and the logarithms of a Gaussian's deviations.
@@ -51,7 +51,7 @@ class Perceptron:
 
 
 def perceptron_of(policy: Policy) -> Perceptron | str:
-    """What a policy's actor is, or why the kernel cannot evaluate it."""
+    """Shape of a policy's actor, or the reason why the kernel cannot evaluate it."""
     model, distribution = policy.model, policy.distribution
     if type(policy) is not Policy:
         return "it remembers"
@@ -115,7 +115,7 @@ def _parts(policy: Policy) -> Iterator[Tensor]:
 
 
 def _transposed(shape: Perceptron) -> Tensor:
-    """Where each number of a row stands in ``_parts``: (size,) int64."""
+    """Place of each number of a row in ``_parts``: (size,) int64."""
     found, begun = list[Tensor](), 0
     for inputs, units in pairwise(shape.widths):
         weights = torch.arange(begun, begun + inputs * units)

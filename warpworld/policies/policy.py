@@ -21,7 +21,7 @@ from warpworld.policies.value_scale import ValueScale
 
 
 class Model(Protocol):
-    """What a model is: a torch module with an actor, and a critic where the policy's algorithm needs one.
+    """Interface of a model: a torch module with an actor, and a critic where the policy's algorithm needs one.
 
     It is made with ``(observation, num_outputs, **settings)``: the gymnasium space of what one agent sees, how many
     numbers the action distribution takes, and, as keyword-only arguments, the other keys of the YAML file's ``model``
@@ -208,7 +208,7 @@ class Policy(nn.Module):
         return widened(self.model.actor(seen)), widened(self.model.critic(read))  # type: ignore[operator]
 
     def features(self, observations: Tensor) -> Tensor:
-        """What the model reads of rows of raw observations: (..., features) float32."""
+        """Features of rows of raw observations: (..., features) float32."""
         if self.preprocessing is not None:
             return self.preprocessing(observations, self.normaliser)
         return observations if self.normaliser is None else self.normaliser(observations)

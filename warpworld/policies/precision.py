@@ -70,7 +70,7 @@ def widened(x: Tensor) -> Tensor:
 
 
 def in_float32(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """What a layer makes of ``x`` in float32, whatever precision layers have: a network's last one."""
+    """Output of a layer for ``x`` in float32, whatever precision layers have: a network's last one."""
     if not is_reduced(x):
         return layer(x)
     with torch.autocast(x.device.type, enabled=False):

@@ -70,7 +70,7 @@ class RecurrentQNetwork(RecurrentNetwork):
         self.heads = heads
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See ``RecurrentNetwork``."""
+        """Implement ``RecurrentNetwork``."""
         hidden, after = self.remember(observations, state)
         return self.heads(hidden), hidden.new_zeros(hidden.shape[:-1]), after
 

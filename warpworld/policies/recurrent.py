@@ -59,7 +59,7 @@ class RecurrentNetwork(nn.Module):
         raise NotImplementedError
 
     def remember(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """What heads read, (..., size), and the state (..., state_size) after one step; arguments as ``step``'s."""
+        """Inputs of heads, (..., size), and the state (..., state_size) after one step; arguments as ``step``'s."""
         lead = observations.shape[:-1]
         encoded = self.encoder(observations.reshape(-1, observations.shape[-1]))
         hidden, after = self.cell.step(encoded, state.reshape(-1, self.state_size))
@@ -112,7 +112,7 @@ class Recurrent(RecurrentNetwork):
         return self.critic_layer
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See ``RecurrentNetwork``."""
+        """Implement ``RecurrentNetwork``."""
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.step(observations, state)
         hidden, after = self.remember(observations, state)

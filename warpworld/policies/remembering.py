@@ -1,4 +1,4 @@
-"""What all policies are that remember: what they make of an observation depends on a state, which they carry on."""
+"""Base class of policies with memory: their outputs depend on a state, which they carry on."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RememberingPolicy(Policy):
         """
 
     def outputs_and_state(self, observed: Observed, state: Any) -> tuple[Tensor, Tensor]:
-        """What the action distribution is made from, and the state after it."""
+        """Outputs that the action distribution is made from, and the state after them."""
         expected = (*observed.lead, self.state_size)
         before = torch.zeros(expected) if state is None else torch.as_tensor(state)
         if before.dtype != torch.float32 or tuple(before.shape) != expected:

@@ -54,7 +54,7 @@ class Shared(nn.Module):
         return in_float32(self.critic_layer, self._encoded(observations)).squeeze(-1)
 
     def both(self, observations: Tensor) -> tuple[Tensor, Tensor]:
-        """What actor and critic give, from one pass through the encoder."""
+        """Outputs of actor and critic, from one pass through the encoder."""
         encoded = self._encoded(observations)
         return in_float32(self.actor_layer, encoded), in_float32(self.critic_layer, encoded).squeeze(-1)
 

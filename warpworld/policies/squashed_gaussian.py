@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from warpworld.policies.samplers import Seat, SquashedSampler
+from warpworld.policies.samplers import SamplerContext, SquashedSampler
 
 _LOG_2 = math.log(2.0)
 _HALF_LOG_2_PI = 0.5 * math.log(2.0 * math.pi)
@@ -33,9 +33,9 @@ class SquashedGaussian(nn.Module):
         super().__init__()
         self.num_outputs = 2 * int(size)
 
-    def sampler(self, seat: Seat, kernel: str) -> SquashedSampler:
-        """What draws from this distribution for a group."""
-        return SquashedSampler(seat, kernel)
+    def sampler(self, context: SamplerContext, kernel: str) -> SquashedSampler:
+        """Build the sampler that draws from this distribution for a group."""
+        return SquashedSampler(context, kernel)
 
     def choose(
         self, outputs: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None

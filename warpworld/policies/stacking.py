@@ -25,7 +25,7 @@ def is_picture(space: Space) -> bool:
 
 
 def no_picture(group: Group) -> str:
-    """What to say of a group that sees none."""
+    """Message for a group that sees none."""
     return (
         f"group '{group.name}' observes {group.observation}, expected a Box of shape (channels, pixels) or "
         "(channels, height, width); set it to 1"
@@ -82,7 +82,7 @@ class StackingPolicy(RememberingPolicy):
         self.state_size = (frames - 1) * sum(part.numbers for part in rows.parts)
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See ``RememberingPolicy``."""
+        """Implement ``RememberingPolicy``."""
         stack = self.stack(observations, state)
         outputs = self.model.actor(stack)  # type: ignore[operator]
         return outputs, outputs.new_zeros(outputs.shape[:-1]), stack[..., stack.shape[-1] // self._frames :]
@@ -92,5 +92,5 @@ class StackingPolicy(RememberingPolicy):
         return torch.cat((state, super().features(observations)), -1)
 
     def features(self, observations: Tensor) -> Tensor:
-        """What the model reads of rows of whole stacks: (..., features) float32."""
+        """Features of rows of whole stacks: (..., features) float32."""
         return super().features(observations.unflatten(-1, (self._frames, -1))).flatten(-2)

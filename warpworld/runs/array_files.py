@@ -22,7 +22,7 @@ _DAMAGE = (EOFError, KeyError, NotImplementedError, OSError, ValueError, zipfile
 
 @dataclass(frozen=True)
 class Seal:
-    """What a file is recognised by.
+    """Marks by which a file is recognised.
 
     Attributes:
         nbytes: its length.
@@ -183,5 +183,5 @@ def piece_lengths(count: int, nbytes: int) -> Iterator[int]:
 
 
 def unreadable(path: Path, error: Exception) -> RunError:
-    """What to raise where a file of a replay cannot be read."""
+    """Error for a file of a replay that cannot be read."""
     return RunError(f"replay '{path}' cannot be read: {reason(error)}")

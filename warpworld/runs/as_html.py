@@ -20,7 +20,7 @@ CURVE_WIDTH = 720  # pixels of a learning curve, at most
 
 
 def run_html(run: Run) -> str:
-    """How far a run has come: mean returns, steps, checkpoints, and its learning curve if there is one."""
+    """Progress of a run: mean returns, steps, checkpoints, and its learning curve if there is one."""
     data = read_run(run)
     total = data.config.trainer["total_env_steps"]
     rows = [("env steps", f"{int(data.last('env_steps') or 0):,} of {total:,}")]

@@ -29,12 +29,12 @@ class Checkpoints:
         self.folder = folder
 
     def path(self, iteration: int) -> Path:
-        """Where the checkpoint of an iteration lies."""
+        """Path of an iteration's checkpoint."""
         return self.folder / f"iteration_{iteration:06d}.pt"
 
     @property
     def best(self) -> Path:
-        """Where the weights with the best evaluation lie."""
+        """Path of the weights with the best evaluation."""
         return self.folder / "best.pt"
 
     def iterations(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What differs between runs, and labels that say so."""
+"""Differences between runs, and labels that name them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warpworld.importing import title_of
 MISSING = "-"
 MOST = 3  # settings in a label
 _TRIAL = re.compile(r"-trial-(\d+)\Z")  # in the name that a sweep gives to a run
-# Where a run lies and how it is written down makes no other course.
+# Where a run lies and how it is written down do not change its trajectory.
 _OF_THE_FOLDER = ("saving.",)
 _FIRST = ("name", "policy.*.algorithm")  # say most, and stand first in a label
 

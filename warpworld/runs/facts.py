@@ -1,4 +1,4 @@
-"""What a run's files contain, in a few facts; kept in its folder, so that unchanged files are read once.
+"""Facts of a run's files; kept in its folder, so that unchanged files are read once.
 
 ``.summary.json`` holds the facts beside the sizes and times of the files that they were read from. It is a cache:
 removing it costs one more look at the files.
@@ -36,7 +36,7 @@ _FORM = 2  # of what is kept; another one is read anew
 
 @dataclass(frozen=True)
 class Returns:
-    """What a policy earned: mean return per agent and episode.
+    """Mean return of a policy, per agent and episode.
 
     Attributes:
         last: over the latest 100 episodes or somewhat more, see ``recent_means``; over all if fewer have ended.
@@ -49,7 +49,7 @@ class Returns:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a run's files contain.
+    """Facts of a run's files.
 
     Attributes:
         config: its configuration.
@@ -183,7 +183,7 @@ def _returns(metrics: bytes, config: SavedConfig) -> dict[str, Returns]:
 
 
 def _note(metrics: bytes, config: SavedConfig) -> str:
-    """Which policies had no reward but 0. Most runs soon show rewards, and then no further line is parsed."""
+    """Names of policies that had no reward but 0. Most runs soon show rewards, and then no further line is parsed."""
     found, begin = Unrewarded(config.policy), 0
     while begin < len(metrics):
         end = metrics.find(b"\n", begin)

@@ -97,7 +97,7 @@ class RunFolder:
         return Checkpoints(self.path / "checkpoints")
 
     def checkpoint_path(self, iteration: int) -> Path:
-        """Where the checkpoint of an iteration lies."""
+        """Path of an iteration's checkpoint."""
         return self._checkpoints.path(iteration)
 
     def checkpoints(self) -> list[int]:
@@ -155,7 +155,7 @@ def found_folder(path: str | Path, configs: Iterable[str] = ()) -> Path:
 
 
 def _near(path: Path, others: Sequence[str]) -> str:
-    """What may have been meant: a run of that name in ``runs``, a name beside it, or a name of ``others``."""
+    """Suggestion of what was meant: a run of that name in ``runs``, a name beside it, or a name of ``others``."""
     if not path.is_absolute() and (RUNS / path / "config.yaml").is_file():
         return f" Did you mean '{RUNS / path}'?"
     if str(path) in packaged_configs():

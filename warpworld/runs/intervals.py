@@ -1,4 +1,4 @@
-"""What a few runs say about all runs: interquartile means and bootstrap intervals, as in Agarwal et al. (2021).
+"""Statistics of a few runs: interquartile means and bootstrap intervals, as in Agarwal et al. (2021).
 
 "Deep Reinforcement Learning at the Edge of the Statistical Precipice", arXiv:2108.13264.
 """

@@ -1,4 +1,4 @@
-"""What a run was trained on."""
+"""Machine that a run was trained on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was logged of a run, read back: the good lines of a file, and which lines are damaged."""
+"""Logged lines of a run, read back: the good lines of a file, and which lines are damaged."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def read_metrics(metrics_path: str | Path) -> Metrics:
 
 
 def whole_lines(raw: bytes) -> bytes:
-    """What was written up to the last line end: a line without its end is still being written, or was cut off."""
+    """Text up to the last line end: a line without its end is still being written, or was cut off."""
     return raw[: raw.rfind(b"\n") + 1]
 
 

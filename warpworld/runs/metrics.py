@@ -1,4 +1,4 @@
-"""What was logged of a run: names of metrics, their points and their curves."""
+"""Logged metrics of a run: names, their points and their curves."""
 
 from __future__ import annotations
 

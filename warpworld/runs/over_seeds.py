@@ -1,4 +1,4 @@
-"""What seeds earn together: the mean and the interquartile mean of their last returns, with bootstrap intervals."""
+"""Results over seeds: the mean and the interquartile mean of their last returns, with bootstrap intervals."""
 
 from __future__ import annotations
 

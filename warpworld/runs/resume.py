@@ -1,4 +1,4 @@
-"""What may change when a run is resumed, and what must not."""
+"""Checks of what may change when a run is resumed."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _warn_of_changes(before: RunConfig, after: RunConfig) -> None:
             logger.warning("with another trainer.%s the run continues, but not bit for bit as it would have", key)
 
 
-def check_same_course(saved: str, config: RunConfig) -> None:
+def check_same_trajectory(saved: str, config: RunConfig) -> None:
     """Refuse to resume with a ``config.yaml`` that was edited in the meantime.
 
     Keys that only one of the two has are passed over: versions of warpworld or of the environment differ by them.

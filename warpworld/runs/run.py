@@ -358,7 +358,7 @@ def _of_the_machine(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _name_of(config: RunConfig) -> str:
-    """What a run folder is called that starts now."""
+    """Name of a run folder that starts now."""
     begins = config.saving.name or as_folder_name(config.title)
     return f"{begins}-{time.strftime('%Y%m%d-%H%M%S')}"
 

@@ -1,4 +1,4 @@
-"""What a run folder knows of its run: metrics, timing and machine beside the configuration."""
+"""Data of a run folder: metrics, timing and machine beside the configuration."""
 
 from __future__ import annotations
 

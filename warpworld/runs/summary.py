@@ -51,7 +51,7 @@ class RunSummary:
 
     @property
     def environment(self) -> str:
-        """What people call the environment; "" where the configuration cannot be read."""
+        """Name of the environment for people; "" where the configuration cannot be read."""
         return self.config.title if self.config is not None else ""
 
     @property

@@ -21,7 +21,7 @@ _DAMAGE = (  # what reading a file with wrong bytes ends in
 
 
 def load_tensors(file: BinaryIO, old: bool = False) -> Any:
-    """What ``torch.save`` wrote: tensors, on the CPU, numbers, texts, lists and dicts.
+    """Load what ``torch.save`` wrote: tensors, on the CPU, numbers, texts, lists and dicts.
 
     Torch's own words are not repeated: they advise to load with ``weights_only=False``, which runs the file's code.
 

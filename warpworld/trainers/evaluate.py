@@ -1,4 +1,4 @@
-"""What a run's policies reach, beside random actions."""
+"""Returns of a run's policies, beside those of random actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics are made of: it stays on the device until it is read, all at once."""
+"""Measurements that metrics are made of: they stay on the device until they are read, all at once."""
 
 from __future__ import annotations
 

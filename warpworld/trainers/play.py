@@ -104,7 +104,7 @@ def play_groups(
 
 
 def whole_rounds(episodes: int) -> int:
-    """How many episodes are played where ``episodes`` are asked for: every env plays as many."""
+    """Number of episodes played if ``episodes`` are asked for: every env plays as many."""
     num_envs = min(episodes, MAX_ENVS)
     return math.ceil(episodes / num_envs) * num_envs
 

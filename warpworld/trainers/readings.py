@@ -1,4 +1,4 @@
-"""What single steps of a world come to, read on the host: rewards, and the environment's own metrics."""
+"""Readings of single steps of a world on the host: rewards, and the environment's own metrics."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class PlayedMetrics:
             self._rows[name][envs, episode] += counts
 
     def means(self) -> dict[str, float]:
-        """Of each metric the mean over the episodes and the agents that took part; NaN if none did."""
+        """Mean of each metric over the episodes and the agents that took part; NaN if none did."""
         return {metric.name: self._mean(metric) for metric in self.metrics}
 
     def take_out(self, envs: Tensor) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""What a checkpoint holds besides the store, and whether it fits: weights, torch's generators, torch's threads."""
+"""Parts of a checkpoint besides the store, and checks of them: weights, torch's generators, torch's threads."""
 
 from __future__ import annotations
 

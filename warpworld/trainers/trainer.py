@@ -18,7 +18,7 @@ from warpworld.errors import ConfigError, LoggerError, RunError, StoreError
 from warpworld.policies.precision import products
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
-from warpworld.runs.resume import check_counters, check_same_course
+from warpworld.runs.resume import check_counters, check_same_trajectory
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies
 from warpworld.trainers.collecting.collector import Collector
@@ -190,26 +190,33 @@ class Trainer:
 
     def _iterate(self) -> Metrics:
         """The world's steps, then an update by every algorithm; timed apart where the device is waited for."""
+        # whether the host reads results in this iteration, and so waits for the device
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_logged(iteration) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
             self._wait()  # what a device still does of the iteration before is not in this one's time
+        # schedules of the environment, and new opponents
         began = time.perf_counter()
         self._set_scheduled()
         self.league.begin(self.iteration)
+        # the rollout
         with self._products():
             self.collector.collect()
+        # statistics of episodes and matches
         self.episodes.add_up()
         self.own_metrics.add_up()
         self.league.take_results()
         self.collector.check_finite()
+        # the updates
         collected = time.perf_counter()
         seconds = self._learn(is_read)
         self.iteration = iteration
         self.env_steps += self._env_steps_per_iteration
+        # metrics, read from the device all at once
         measured = self._measured() if is_read else {}
         if self._is_logged(iteration):
             self._measurements.begin()
+        # speed
         updated = time.perf_counter()
         self.seconds = updated - self._started
         speed = {**self._speed(collected - began, updated - collected), **seconds} if is_read else {}
@@ -331,7 +338,7 @@ class Trainer:
             "layout": layout,
             "store": store,
             "torch_threads": torch.get_num_threads(),
-            **({"league": self.league.state_dict()} if self.league.sides else {}),
+            **({"league": self.league.state_dict()} if self.league.matchmakers else {}),
         }
 
     def load_state_dict(
@@ -356,16 +363,16 @@ class Trainer:
         own = self._state(self.world.data.layout(), self.world.snapshot())
         check_state(state, own, self.policies, self.algorithms)
         check_counters(state, self.config)
-        standings = self.league.read_state(state.get("league", {}), opponents)
-        standing = self.evaluations.read_state(state, opponents)
+        league_states = self.league.read_state(state.get("league", {}), opponents)
+        evaluation_state = self.evaluations.read_state(state, opponents)
         restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
         for name, policy in self.policies.items():
             if policy is not None:
                 policy.load_state_dict(state["policies"][name])
         for name, algorithm in self.algorithms.items():
             algorithm.load_state_dict(state["learners"][name])
-        self.league.take_state(standings)
-        self.evaluations.standing = standing
+        self.league.take_state(league_states)
+        self.evaluations.state = evaluation_state
         self.generator.set_state(state["generator"])
         set_random_state(self.world.device, state["random"])
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
@@ -396,7 +403,7 @@ class Trainer:
         self.processes.check_same("checkpoint", repr(state.get("iteration")))
         try:
             if isinstance(state.get("config"), str):
-                check_same_course(state["config"], self.config)
+                check_same_trajectory(state["config"], self.config)
             self.load_state_dict(state, run.opponents_folder, run.past_folder)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error

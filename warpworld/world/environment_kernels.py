@@ -62,7 +62,7 @@ class EnvironmentKernels:
 
     @property
     def envs_per_warp(self) -> int:
-        """How many envs share a warp, 0 for one env a block and where there is no file."""
+        """Number of envs that share a warp, 0 for one env a block and if there is no file."""
         return 0 if self.functions is None else self.functions.envs_per_warp
 
     def array_names(self, kernels: Iterable[Kernel]) -> set[str]:
@@ -84,8 +84,8 @@ class EnvironmentKernels:
         if not isinstance(given, Mapping):
             return {entry for entry in given if isinstance(entry, str)}
         assert self.functions is not None
-        slots = self.functions.signatures[kernel].slots
-        names = {slot.parameter.name for slot in slots if slot.parameter.pointer} - set(given)
+        leaves = self.functions.signatures[kernel].leaves
+        names = {leaf.parameter.name for leaf in leaves if leaf.parameter.pointer} - set(given)
         return self._stands_for(names) | {entry for entry in given.values() if isinstance(entry, str)}
 
     def _stands_for(self, names: set[str]) -> set[str]:

@@ -1,4 +1,4 @@
-"""What kernels know as numbers: the world's own, those passed to them, and macros that they are compiled with."""
+"""Numbers that kernels know: the world's own, those passed to them, and macros that they are compiled with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from warpworld.managers.program import AUTORESET, WorldConstants
 
 
 def world_constants(num_envs: Any, first_env: Any, seed: Any, autoreset: Any) -> WorldConstants:
-    """What a world is made with, in plain types.
+    """Arguments of a world, in plain types.
 
     Raises:
         DeclarationError: a number is not whole or out of its range, or there is no such way to reset.

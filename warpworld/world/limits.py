@@ -1,4 +1,4 @@
-"""How large a world may be: its kernels index with int, and random numbers know agents by 16 bits."""
+"""Limits of a world's size: kernels index with int, and random numbers know agents by 16 bits."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PhaseArrays:
-    """What a Python phase sees: the store's arrays by name, and ``random`` numbers of its own.
+    """Arguments of a Python phase: the store's arrays by name, and ``random`` numbers of its own.
 
     Reading an array gives the torch view, assigning copies into place.
     """

@@ -23,7 +23,7 @@ BOOKKEEPING = ("clock", "active", "resetting", "random_key", "random_stream")  #
 
 
 def reserved_arrays(groups: Mapping[str, Group], world: WorldConstants) -> list[Array]:
-    """What every world of these groups has."""
+    """Arrays of every world of these groups."""
     stream = own_streams(world)
     next_step = [Array("resetting", "bool", per="env", initial=False, read_only=True, doc="is reset in this step")]
     return [
@@ -47,7 +47,7 @@ def own_streams(world: WorldConstants) -> np.ndarray:
 
 
 def own_arrays(environment: Environment, reserved: Iterable[Array]) -> list[Array]:
-    """What the environment declares besides.
+    """Arrays that the environment declares besides.
 
     Raises:
         DeclarationError: it declares an array that every world has.
@@ -65,7 +65,7 @@ def own_arrays(environment: Environment, reserved: Iterable[Array]) -> list[Arra
 
 
 def requested_array(name: str, groups: Mapping[str, Group]) -> Array:
-    """One of the arrays on request, but for ``final_observations``, which is a twin of each observations array."""
+    """One of the arrays on request, but for ``final_observations``, which stands for several."""
     if name == "action_mask":
         choices = max(sum(action_heads(group.action)) for group in groups.values())
         return Array(name, "bool", (choices,), initial=True, doc=ON_REQUEST[name])

@@ -1,4 +1,4 @@
-"""Which random numbers an env draws: its key, its stream and its clock, as arrays of the store."""
+"""Random numbers of an env: its key, its stream and its clock, as arrays of the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Seed = int | Sequence[int | None] | np.ndarray
 
 
 def seed_envs(data: DataManager, world: WorldConstants, seed: Seed) -> None:
-    """Put the active envs at the start of a course.
+    """Restart the active envs' trajectories from a seed.
 
     Args:
         data: a sealed store.

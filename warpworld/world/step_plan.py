@@ -1,4 +1,4 @@
-"""What a step of a world does and what a reset does, in order, before they are frozen against its store."""
+"""Plan of a world's step and reset, in order, before they are bound to its store."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class StepPlan:
         return [_initial_value(array, num_agents) for array in self.restored]
 
     def step(self, kernel_step: KernelStep, active_only: bool = False) -> list[Step | PythonStep]:
-        """What a step does.
+        """Launches and copies of a step.
 
         Args:
             kernel_step: makes the step of a kernel from the kernel, its number, and whether it runs for the active envs
@@ -139,7 +139,7 @@ class StepPlan:
         return [BeginStep(active_only), *phases, EndStep(), *self.recorded, *self._new_episodes(kernel_step)]
 
     def reset(self, kernel_step: KernelStep) -> list[Step | PythonStep]:
-        """What a reset of the active envs does; see ``step``."""
+        """Launches and copies of a reset of the active envs; see ``step``."""
         return [BeginReset(), *self._new_episodes(kernel_step)]
 
     def _new_episodes(self, kernel_step: KernelStep) -> list[Step | PythonStep]:

@@ -298,13 +298,13 @@ class World(WorldStore):
                 "parts of this world wait for its memory, and a copy would not have them; copy it before they are "
                 "made, or after its first reset()"
             )
-        twin = self._like(self._copied_environment(memo), self.first_env, self.num_envs)
-        twin.data.add_all_of(self.data)
-        twin._plan.take_over(self._plan)
+        copied = self._like(self._copied_environment(memo), self.first_env, self.num_envs)
+        copied.data.add_all_of(self.data)
+        copied._plan.take_over(self._plan)
         if self.data.sealed:
-            twin.seal()
-            twin.data.copy_from(self.data)
-        return twin
+            copied.seal()
+            copied.data.copy_from(self.data)
+        return copied
 
     def part(self, first: int, num_envs: int) -> World:
         """A new world of some of this world's envs, which follow the same trajectories as here.

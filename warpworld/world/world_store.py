@@ -1,4 +1,4 @@
-"""What a world holds: its arrays in one store, its groups, and the kernels that work on them. Nothing steps here."""
+"""Contents of a world: its arrays in one store, its groups, and the kernels that work on them. Nothing steps here."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class WorldStore:
 
     @property
     def envs_per_warp(self) -> int:
-        """How many envs share a warp in the environment's kernels, 0 for one env a block."""
+        """Number of envs that share a warp in the environment's kernels, 0 for one env a block."""
         return self._kernels.envs_per_warp
 
     # ---- before the first reset --------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class WorldStore:
     def request(self, name: str) -> None:
         """Ask for an array that exists on request only.
 
-        "final_observations" makes the twin of every observations array; "agent_terminated", "agent_truncated",
+        "final_observations" makes a final array of every observations array; "agent_terminated", "agent_truncated",
         "agent_mask" and "action_mask" are written by the env's kernels.
 
         Raises:
@@ -151,7 +151,7 @@ class WorldStore:
                 self._add_initial_values()
 
     def keep_last_infos(self) -> None:
-        """Keep what the arrays in ``infos`` held when an episode ended, in twins called "final_" and their names.
+        """Keep what the arrays in ``infos`` held when an episode ended, in arrays called "final_" and their names.
 
         Raises:
             StoreError: after the first reset(); without autoreset in the same step.
@@ -161,10 +161,10 @@ class WorldStore:
             self._keep_last(self.data.array(name))
 
     def _keep_last(self, array: Array) -> None:
-        twin = f"final_{array.name}"
-        if twin not in self.data:
-            self.data.add(dataclasses.replace(array, name=twin, initial=None, on_reset="kernel", read_only=False))
-            self._plan.recorded.append(Copy(array.name, twin, active_only=True))
+        final = f"final_{array.name}"
+        if final not in self.data:
+            self.data.add(dataclasses.replace(array, name=final, initial=None, on_reset="kernel", read_only=False))
+            self._plan.recorded.append(Copy(array.name, final, active_only=True))
 
     def record(self, source: str, target: str, row: str | None = None) -> None:
         """In every step, copy array ``source`` into ``target``, or into one of its rows.
@@ -251,7 +251,7 @@ class WorldStore:
 
     @property
     def device(self) -> torch.device:
-        """Where the store lies."""
+        """Device of the store."""
         return self._backend.device
 
     def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:

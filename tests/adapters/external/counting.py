@@ -1,4 +1,4 @@
-"""A vector environment whose course can be counted on fingers, in all three of Gymnasium's autoreset modes."""
+"""A vector environment whose trajectory can be counted on fingers, in all three of Gymnasium's autoreset modes."""
 
 from __future__ import annotations
 

@@ -135,20 +135,20 @@ def test_players_take_turns() -> None:
     assert [(group.name, group.size, group.observation.shape) for group in world.groups.values()] == [
         ("player", 3, (2,))
     ]
-    course = []
+    trajectory = []
     for action in (1, 0, 3, 1):  # of player 0, of player 1, who drops out, of player 2, who ends it, and of player 0
         moves = world.data.numpy("action_mask")[0].any(1).tolist()
         world["actions"] = action
         world.step()
         names = ("rewards", "agent_mask", "agent_terminated", "terminated")
-        course.append(
+        trajectory.append(
             [
                 moves,
                 *(rows(world, name) if name != "terminated" else bool(world[name][0]) for name in names),
             ]
         )
     all_play, none = [True] * 3, [False] * 3
-    assert course == [
+    assert trajectory == [
         [[True, False, False], [0, 1, 1], all_play, none, False],
         [[False, True, False], [0, 0, 0], all_play, [False, True, False], False],
         [[False, False, True], [1, 0, 0], [True, False, True], [True, False, True], True],

@@ -34,7 +34,7 @@ def arrays(world: World, *names: str) -> list[list[Any]]:
 
 
 # ---- gymnasium -------------------------------------------------------------------------------------------------------
-def test_the_course_is_the_librarys() -> None:
+def test_the_trajectory_is_the_librarys() -> None:
     world = external(5, seed=3, id="CartPole-v1")
     world.request("final_observations")
     envs = gymnasium.make_vec("CartPole-v1", 5, "sync", vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP})

@@ -1,4 +1,4 @@
-"""A turn-based PettingZoo environment whose course can be counted on fingers."""
+"""A turn-based PettingZoo environment whose trajectory can be counted on fingers."""
 
 from __future__ import annotations
 

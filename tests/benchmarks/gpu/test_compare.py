@@ -10,29 +10,31 @@ import pytest
 import torch
 
 from benchmarks.gpu import child, compare, few_steps
-from benchmarks.gpu.compare import Course
+from benchmarks.gpu.compare import ComparedWorld
 from benchmarks.gpu.part import Context
 from benchmarks.gpu.workers import run_jobs
 from warpworld import World
 
-CARTPOLE = Course("cartpole", {"episode_length": 10}, num_envs=6)
+CARTPOLE = ComparedWorld("cartpole", {"episode_length": 10}, num_envs=6)
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize(
-    "course",
+    "compared",
     [
         CARTPOLE,
-        Course("pendulum", {"episode_length": 10}, num_envs=6),
-        Course("tag_gridworld", {"num_taggers": 2, "grid_length": 3}, libm=False, num_envs=6),
-        Course("tag_continuous", {"num_taggers": 2, "num_runners": 4, "num_other_agents_observed": 2}, nearest=True),
+        ComparedWorld("pendulum", {"episode_length": 10}, num_envs=6),
+        ComparedWorld("tag_gridworld", {"num_taggers": 2, "grid_length": 3}, libm=False, num_envs=6),
+        ComparedWorld(
+            "tag_continuous", {"num_taggers": 2, "num_runners": 4, "num_other_agents_observed": 2}, nearest=True
+        ),
     ],
 )
-def test_a_world_agrees_with_itself(course: Course, exact: bool) -> None:
-    found = compare.compare(course, "cpu", 30, exact)
+def test_a_world_agrees_with_itself(compared: ComparedWorld, exact: bool) -> None:
+    found = compare.compare(compared, "cpu", 30, exact)
     assert found["differences"] == []
     assert found["bit_for_bit"]
-    assert found["episodes"] > 0 or course.nearest
+    assert found["episodes"] > 0 or compared.nearest
 
 
 def disturbed(monkeypatch: pytest.MonkeyPatch, array: str, change: Any) -> None:
@@ -40,8 +42,8 @@ def disturbed(monkeypatch: pytest.MonkeyPatch, array: str, change: Any) -> None:
     real = compare._world
     made: list[World] = []
 
-    def world(course: Course, device: str) -> World:
-        made.append(found := real(course, device))
+    def world(compared: ComparedWorld, device: str) -> World:
+        made.append(found := real(compared, device))
         if len(made) == 2:
             step = found.step
 
@@ -65,12 +67,12 @@ def test_rounding_is_within_the_tolerance_but_not_bit_for_bit(monkeypatch: pytes
 
 def test_rounding_is_refused_where_bits_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     disturbed(monkeypatch, "rewards", lambda rewards: rewards * (1 + 2e-7))
-    course = Course("tag_gridworld", {"num_taggers": 2}, libm=False, num_envs=6)
-    found = compare.compare(course, "cpu", 5, exact=True)
+    compared = ComparedWorld("tag_gridworld", {"num_taggers": 2}, libm=False, num_envs=6)
+    found = compare.compare(compared, "cpu", 5, exact=True)
     assert found["differences"][0].startswith("step 1: rewards[0, 0] is ")
 
 
-OWN_STATE = Course(
+OWN_STATE = ComparedWorld(
     "tag_continuous",
     {"num_taggers": 2, "num_runners": 4, "use_full_observation": True, "observe_own_state": True},
     libm_columns=(-3, -2),
@@ -79,7 +81,7 @@ OWN_STATE = Course(
 
 
 @pytest.mark.parametrize(
-    ("course", "column", "factor", "is_refused"),
+    ("compared", "column", "factor", "is_refused"),
     [
         (OWN_STATE, -3, 1 + 2e-7, False),
         (OWN_STATE, -2, 1 + 2e-7, False),
@@ -90,13 +92,13 @@ OWN_STATE = Course(
     ],
 )
 def test_of_a_reset_only_what_libm_makes_may_be_rounded(
-    course: Course, column: int, factor: float, is_refused: bool
+    compared: ComparedWorld, column: int, factor: float, is_refused: bool
 ) -> None:
-    cpu, other = (compare._world(course, "cpu") for _ in range(2))
+    cpu, other = (compare._world(compared, "cpu") for _ in range(2))
     for world in (cpu, other):
         world["observations"][..., column] = 0.7
     other["observations"][0, 0, column] *= factor
-    found = compare.Differences(course)
+    found = compare.Differences(compared)
     found.look(cpu, other, step=0, exact=True)
     assert bool(found.differences) == is_refused
     assert not found.bit_for_bit
@@ -107,17 +109,19 @@ def test_of_a_reset_only_what_libm_makes_may_be_rounded(
     [("tag_continuous", lambda world: world["direction"]), ("pendulum", lambda world: world["state"][..., 0])],
 )
 def test_the_columns_that_libm_makes_are_cosine_and_sine(name: str, angle: Callable[[World], torch.Tensor]) -> None:
-    course = next(course for course in compare.COURSES if course.name == name and course.libm_columns)
-    world = compare._world(course, "cpu")
+    compared = next(compared for compared in compare.COMPARED_WORLDS if compared.name == name and compared.libm_columns)
+    world = compare._world(compared, "cpu")
     made = torch.stack([angle(world).cos(), angle(world).sin()], -1)
-    torch.testing.assert_close(world["observations"][..., list(course.libm_columns)], made)
+    torch.testing.assert_close(world["observations"][..., list(compared.libm_columns)], made)
 
 
 def test_scratch_may_differ_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course("tag_continuous", {"num_taggers": 2, "num_runners": 4, "use_full_observation": True}, num_envs=2)
+    compared = ComparedWorld(
+        "tag_continuous", {"num_taggers": 2, "num_runners": 4, "use_full_observation": True}, num_envs=2
+    )
     for array, differences in (("crowd", 0), ("loc_x", 1)):
         disturbed(monkeypatch, array, lambda contents: contents + 1)
-        assert len(compare.compare(course, "cpu", 1, exact=False)["differences"]) == differences
+        assert len(compare.compare(compared, "cpu", 1, exact=False)["differences"]) == differences
 
 
 def test_a_difference_beyond_the_tolerance_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +140,7 @@ def test_a_flag_that_differs_is_named_and_no_number_is_not_near(monkeypatch: pyt
 
 def test_rows_in_another_order_are_counted_and_few(monkeypatch: pytest.MonkeyPatch) -> None:
     params = {"num_taggers": 2, "num_runners": 18, "use_full_observation": False, "num_other_agents_observed": 3}
-    course = Course("tag_continuous", params, nearest=True, num_envs=20)
+    compared = ComparedWorld("tag_continuous", params, nearest=True, num_envs=20)
     swaps = iter([True] + [False] * 1000)
 
     def swap_once(observations: torch.Tensor) -> torch.Tensor:
@@ -145,16 +149,16 @@ def test_rows_in_another_order_are_counted_and_few(monkeypatch: pytest.MonkeyPat
         return observations
 
     disturbed(monkeypatch, "observations", swap_once)
-    found = compare.compare(course, "cpu", 30, exact=False)
+    found = compare.compare(compared, "cpu", 30, exact=False)
     assert found["rows_in_other_order"] == 1
     assert found["differences"] == []
     disturbed(monkeypatch, "observations", lambda observations: observations + 1.0)
-    found = compare.compare(course, "cpu", 5, exact=False)
+    found = compare.compare(compared, "cpu", 5, exact=False)
     assert found["differences"] == ["2000 of 2000 rows of observations differ"]
 
 
 def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    course = Course("explorer", {"num_plans": 2, "res": 32}, rays=True, num_envs=5)
+    compared = ComparedWorld("explorer", {"num_plans": 2, "res": 32}, rays=True, num_envs=5)
     once = iter([True] + [False] * 1000)
 
     def see_more(potential: torch.Tensor) -> torch.Tensor:
@@ -163,13 +167,13 @@ def test_steps_in_which_a_ray_grazes_are_counted_and_few(monkeypatch: pytest.Mon
         return potential
 
     disturbed(monkeypatch, "potential", see_more)
-    found = compare.compare(course, "cpu", 30, exact=True)
+    found = compare.compare(compared, "cpu", 30, exact=True)
     assert (found["steps_that_graze"], found["differences"]) == (1, [])
     disturbed(monkeypatch, "potential", lambda potential: potential + 1)
-    found = compare.compare(course, "cpu", 5, exact=True)
+    found = compare.compare(compared, "cpu", 5, exact=True)
     assert found["differences"] == ["in 25 of 30 steps of envs something differs"]
     disturbed(monkeypatch, "plan_walls", lambda walls: walls + 1)
-    assert compare.compare(course, "cpu", 5, exact=True)["differences"][0].startswith("step 1: plan_walls[")
+    assert compare.compare(compared, "cpu", 5, exact=True)["differences"][0].startswith("step 1: plan_walls[")
 
 
 @pytest.mark.heavy
@@ -178,13 +182,13 @@ def test_worlds_are_compared_by_workers(context: Context) -> None:
     first, *_, last = compare.jobs_of(context, exact=False)
     done = {ended.job: ended for ended in run_jobs(context, [first, last], 2)}
     assert [done[job].fault for job in (first, last)] == ["", ""]
-    assert done[first].found["world"] == compare.courses()[0].name and done[first].found["bit_for_bit"]
+    assert done[first].found["world"] == compare.compared_worlds()[0].name and done[first].found["bit_for_bit"]
     assert [done[job].found["differences"] for job in (first, last)] == [[], []]
 
 
 def test_differences_are_kept_where_the_time_is_over(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = [CARTPOLE, Course("pendulum", {}, num_envs=6)]
-    monkeypatch.setattr(compare, "courses", lambda: chosen)
+    chosen = [CARTPOLE, ComparedWorld("pendulum", {}, num_envs=6)]
+    monkeypatch.setattr(compare, "compared_worlds", lambda: chosen)
     disturbed(monkeypatch, "state", lambda state: state + 1e-3)
     over = iter([False, True])  # after the first world
     monkeypatch.setattr(Context, "is_over", lambda _: next(over))
@@ -198,24 +202,24 @@ def test_differences_are_kept_where_the_time_is_over(context: Context, monkeypat
 
 
 def test_worlds_that_are_measured_are_compared_first() -> None:
-    names = dict.fromkeys(course.name for course in compare.courses())
+    names = dict.fromkeys(compared.name for compared in compare.compared_worlds())
     assert tuple(names)[: len(compare.FIRST)] == compare.FIRST
 
 
 def test_every_registered_env_is_compared() -> None:
     from warpworld.environment import packaged_names
 
-    assert {course.name for course in compare.courses() if course.own is None} == set(packaged_names())
+    assert {compared.name for compared in compare.compared_worlds() if compared.own is None} == set(packaged_names())
 
 
-def named(name: str, **params: Any) -> Course:
-    """The course of this name that has these parameters among its own."""
-    return next(each for each in compare.COURSES if each.name == name and params.items() <= each.params.items())
+def named(name: str, **params: Any) -> ComparedWorld:
+    """The compared of this name that has these parameters among its own."""
+    return next(each for each in compare.COMPARED_WORLDS if each.name == name and params.items() <= each.params.items())
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(
-    ("course", "array"),
+    ("compared", "array"),
     [
         (named("deathmatch", megastep_rules=True), "spawn_positions"),
         (named("companions, of blocks"), "observations_agents"),
@@ -223,20 +227,22 @@ def named(name: str, **params: Any) -> Course:
     ],
     ids=["megastep's rules", "what blocks show", "rules in PyTorch"],
 )
-def test_megastep_s_rules_and_blocks_are_compared(course: Course, array: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_megastep_s_rules_and_blocks_are_compared(
+    compared: ComparedWorld, array: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each array of each agent, of a world in which things happen; what is wrong in one of them is found."""
-    course = replace(course, num_envs=6)
-    world = compare._world(course, "cpu")
+    compared = replace(compared, num_envs=6)
+    world = compare._world(compared, "cpu")
     assert array in world
-    found = compare.compare(course, "cpu", 70, exact=False)
+    found = compare.compare(compared, "cpu", 70, exact=False)
     assert (found["differences"], found["bit_for_bit"]) == ([], True)
     assert found["episodes"] > 0
     disturbed(monkeypatch, array, lambda values: values + 1e-3)
-    found = compare.compare(course, "cpu", 3, exact=False)
+    found = compare.compare(compared, "cpu", 3, exact=False)
     assert found["differences"] == ["in 18 of 24 steps of envs something differs"]
 
 
 def test_few_steps_of_every_plan_can_be_asked_for() -> None:
     plans = few_steps.plans()
-    assert plans[: len(compare.courses())] == compare.courses()  # memcheck counts on it
+    assert plans[: len(compare.compared_worlds())] == compare.compared_worlds()  # memcheck counts on it
     few_steps.main(0, "cpu")

@@ -27,7 +27,7 @@ from benchmarks.gpu import (
     scaling,
     zero_copy,
 )
-from benchmarks.gpu.compare import Course
+from benchmarks.gpu.compare import ComparedWorld
 from benchmarks.gpu.part import Context
 from benchmarks.gpu.trace import Event
 from benchmarks.gpu.workers import Done, Job
@@ -233,7 +233,9 @@ def test_memcheck_tells_errors_from_worlds_that_were_not_done(
     ends: list[Ran], status: str, reason: str, context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sanitizer.shutil, "which", lambda tool: tool)
-    monkeypatch.setattr(sanitizer, "courses", lambda: [Course("cartpole", {}), Course("tag_gridworld", {})])
+    monkeypatch.setattr(
+        sanitizer, "compared_worlds", lambda: [ComparedWorld("cartpole", {}), ComparedWorld("tag_gridworld", {})]
+    )
     monkeypatch.setattr(sanitizer, "_run", lambda context, number: ends[number])
     assert child.run("benchmarks.gpu.sanitizer:memcheck", context) == {"status": status, "reason": reason}
     assert (context.figures.get("headline") == "2 worlds, 0 errors") == (status == "passed")
@@ -247,7 +249,9 @@ def test_memcheck_keeps_the_tool_s_report_on_each_world(
     tool.write_text('#!/bin/sh\necho "$@"\necho "========= ERROR SUMMARY: 0 errors"\n')
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr(sanitizer, "courses", lambda: [Course("cartpole", {}), Course("tag_gridworld", {})])
+    monkeypatch.setattr(
+        sanitizer, "compared_worlds", lambda: [ComparedWorld("cartpole", {}), ComparedWorld("tag_gridworld", {})]
+    )
     sanitizer.memcheck(context)
     assert [row["errors"] for row in context.figures["rows"]] == [0, 0]
     assert "few_steps 1 cpu\n" in (tmp_path / "memcheck-1.txt").read_text()
@@ -266,9 +270,9 @@ def test_builds_name_what_does_not_compile(context: Context, monkeypatch: pytest
 def test_builds_are_of_every_world_and_trainer_that_parts_need() -> None:
     on_gpu = Context("cuda", quick=False, limit=60.0, path=Path("figures.json"))
     names = [job.name for job in builds.jobs_of(on_gpu)]
-    compared = compare.courses()
-    worlds = [f"{course.name} on {device}" for course in compared for device in ("cpu", "cuda")]
-    worlds += [f"{plan.name} on cuda" for plan in builds.plans()[len(compared) :]]
+    known = compare.compared_worlds()
+    worlds = [f"{compared.name} on {device}" for compared in known for device in ("cpu", "cuda")]
+    worlds += [f"{plan.name} on cuda" for plan in builds.plans()[len(known) :]]
     trainers = [f"trainer of {case.name}" for case in builds.CASES]
     trainers += ["trainer of breakout", *(f"trainer of {learner.config}" for learner in builds.LEARNERS)]
     assert names == [*worlds, *trainers]

@@ -13,12 +13,12 @@ from torch import nn
 
 from warpworld.cli.main import main
 from warpworld.cli.profile.advice import advice
-from warpworld.cli.profile.ledger import Part
+from warpworld.cli.profile.instrumentation import ENV_STEP, GRADIENT, LOSS, POLICY, SAMPLING, STEP, VALUES
 from warpworld.cli.profile.machine import Peak
 from warpworld.cli.profile.operations import Operations
 from warpworld.cli.profile.picture import draw_profile
 from warpworld.cli.profile.profile import Profile, Row, profile
-from warpworld.cli.profile.seams import ENV_STEP, GRADIENT, LOSS, POLICY, SAMPLING, STEP, VALUES
+from warpworld.cli.profile.span_timer import Span
 from warpworld.config.endless import load_endless
 from warpworld.policies.linear_tanh import linear_tanh, pointwise
 
@@ -28,7 +28,7 @@ GRADIENTS = sum(3 * each - 2 * 4 * 64 for each in FORWARD)  # no gradient at the
 
 
 def of(found: Profile, name: str, policy: str = "agent") -> Row:
-    (row,) = [row for row in found.rows if row.part == Part(name, policy)]
+    (row,) = [row for row in found.rows if row.part == Span(name, policy)]
     return row
 
 
@@ -78,7 +78,7 @@ def test_an_iteration_of_off_policy_learners(name: str) -> None:
 def made_up(**seconds: float) -> Profile:
     """A profile of a second, whose parts have these shares; each gradient makes a tenth of the peak."""
     rows = [
-        Row(Part(name.replace("_", " "), "" if name == "env_step" else "agent"), share, 1e9 * share, 1e6, True)
+        Row(Span(name.replace("_", " "), "" if name == "env_step" else "agent"), share, 1e9 * share, 1e6, True)
         for name, share in seconds.items()
     ]
     return Profile(rows, 1000, Peak(1e10, 1e10), [], "cpu", 1, 5)

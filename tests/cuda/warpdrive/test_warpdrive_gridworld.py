@@ -1,4 +1,4 @@
-"""A gridworld of tag in WarpDrive's words: published vectors, and the course of the built-in tag_gridworld."""
+"""A gridworld of tag in WarpDrive's words: published vectors, and the trajectory of the built-in tag_gridworld."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_every_end_as_the_games_own() -> None:
 
 
 @pytest.mark.parametrize("full", [True, False])
-def test_the_same_course_as_the_built_in_one(full: bool) -> None:
+def test_the_same_trajectory_as_the_built_in_one(full: bool) -> None:
     starts = dict(starting_location_x=(1, 7, 3, 5, 8), starting_location_y=(8, 1, 6, 2, 4))
     num_envs, settings = 40, dict(EXACT, use_full_observation=full, num_taggers=4)
     ported = make(num_envs, **settings, **starts)

@@ -110,7 +110,7 @@ def test_each_of_several_killers_is_paid_and_who_dies_pays_each() -> None:
     assert world.data.numpy("deaths").tolist() == [[1, 0, 0, 0]]
 
 
-def test_a_mirrored_duel_takes_the_mirrored_course() -> None:
+def test_a_mirrored_duel_takes_the_mirrored_trajectory() -> None:
     """In a box that is symmetrical about y = 3.5, with left for right in every action; nobody dies in it."""
     params = dict(BOX, damage=0.001, fire_cone=20.0, cooldown=2)
     world, mirror, draws = made(50, **params), made(50, **params), np.random.default_rng(3)

@@ -67,7 +67,7 @@ def test_steps_from_any_state_are_gymnasiums() -> None:
 
 
 def test_an_episode_is_gymnasiums_and_ends_in_its_step() -> None:
-    """A whole course instead of single steps, under weak torques: what little differs at first stays little."""
+    """A whole trajectory instead of single steps, under weak torques: what little differs at first stays little."""
     reference = gymnasium.make("Pendulum-v1")
     observation, _ = reference.reset(seed=3)
     world = make(1)

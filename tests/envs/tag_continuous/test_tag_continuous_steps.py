@@ -261,7 +261,7 @@ def test_episodes_are_the_oracles() -> None:
 def test_a_choice_outside_of_its_table_changes_nothing(wrong: tuple[int, int]) -> None:
     """As choice 0 does; beside the tables lies what other arrays hold, or nothing that can be read."""
     right = tuple(action if 0 <= action <= 10 else 0 for action in wrong)
-    courses = []
+    trajectories = []
     for actions in (wrong, right):
         world = World(TagContinuous(max_acceleration=0.2, min_turn=-0.3), 3, "cpu", seed=5)
         world.reset()
@@ -271,6 +271,6 @@ def test_a_choice_outside_of_its_table_changes_nothing(wrong: tuple[int, int]) -
         world["actions"] = np.broadcast_to(np.array(actions, np.int32), tuple(world["actions"].shape))
         for _ in range(3):
             world.step()
-        courses.append(state_of(world))
+        trajectories.append(state_of(world))
     for name in (*FEATURES, "in_game"):
-        assert np.array_equal(*(getattr(course, name) for course in courses)), name
+        assert np.array_equal(*(getattr(trajectory, name) for trajectory in trajectories)), name

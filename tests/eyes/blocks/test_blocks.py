@@ -198,7 +198,7 @@ def test_rules_are_part_of_rollouts_and_of_their_graphs() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("movement", [SimpleMovement(), MomentumMovement()], ids=repr)
-def test_envs_that_share_a_warp_go_the_same_course(movement: Block) -> None:
+def test_envs_that_share_a_warp_go_the_same_trajectory(movement: Block) -> None:
     environment = declared(movement, *ALL[1:], agents=3, cameras=(0.0, 150.0), res=12, episode_length=6)
     plain, packed = (
         World(environment, 23, device="cpu", seed=4, envs_per_warp=each) for each in (None, 5)

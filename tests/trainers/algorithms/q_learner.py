@@ -17,7 +17,7 @@ from warpworld.environment import Array
 from warpworld.errors import RunError
 from warpworld.managers.program import Copy
 from warpworld.policies import Policy
-from warpworld.policies.samplers import Sampler, Seat
+from warpworld.policies.samplers import Sampler, SamplerContext
 from warpworld.trainers.algorithms import Algorithm, Progress
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
@@ -31,16 +31,16 @@ class EpsilonGreedy(Sampler):
     source = Path(__file__).with_name("explore.cu")
     outputs_name = "q_values"
 
-    def __init__(self, seat: Seat, choices: int, epsilon: float) -> None:
+    def __init__(self, context: SamplerContext, choices: int, epsilon: float) -> None:
         self._choices, self._epsilon = choices, epsilon
-        super().__init__(seat, "explore")
+        super().__init__(context, "explore")
 
     def constants(self) -> dict[str, int]:
         return {"CHOICES": self._choices}
 
     def arrays(self) -> dict[str, str]:
-        name = f"epsilon_{self.seat.group.name}"
-        self.seat.world.add(Array(name, "float32", (1,), per="world", initial=self._epsilon))
+        name = f"epsilon_{self.context.group.name}"
+        self.context.world.add(Array(name, "float32", (1,), per="world", initial=self._epsilon))
         return {"epsilon": name}
 
     def draw_at_random(self) -> None:
@@ -106,7 +106,9 @@ class QLearner(Algorithm):
     def declare(self, collector: Collector) -> None:
         (group,) = self.settings.groups
         choices = self.policy.distribution.num_outputs
-        collector.act(group, self.policy, sampler=lambda seat, _: EpsilonGreedy(seat, choices, self.settings.epsilon))
+        collector.act(
+            group, self.policy, sampler=lambda context, _: EpsilonGreedy(context, choices, self.settings.epsilon)
+        )
         self.ring = collector.add(Ring(collector.world, group, self.settings.replay_rows))
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:

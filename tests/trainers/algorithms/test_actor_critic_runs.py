@@ -91,7 +91,7 @@ def test_one_policy_plays_several_groups(entry: Mapping[str, Any]) -> None:
     trainer = steered({"all": {**entry, "groups": ["car", "ship"]}})
     metrics = trainer.train(None)
     algorithm = trainer.algorithms["all"]
-    assert algorithm.replay.crew.size == 3
+    assert algorithm.replay.policy_agents.size == 3
     assert algorithm.num_updates == 20
     assert all(torch.tensor(value).isfinite() for value in metrics.values())
     actions = trainer.world["actions"].flatten(0, 1).cpu()

@@ -134,7 +134,7 @@ def test_every_learner_takes_it_and_resumes(name: str) -> None:
     whole.train(None)
     stopped.train(None, stop=lambda: stopped.iteration == 4)
     resumed.load_state_dict(stopped.state_dict())
-    if name in ("ppo", "a2c", "gru"):  # others continue with the replay's file, which test_resumed_courses tests
+    if name in ("ppo", "a2c", "gru"):  # others continue with the replay's file, which test_resumed_trajectories tests
         resumed.train(None)
         for key, value in whole.policies["agent"].state_dict().items():  # type: ignore[union-attr]
             assert torch.equal(value, resumed.policies["agent"].state_dict()[key]), key  # type: ignore[union-attr]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tests.policies.fused.fused_cases import Case
 from tests.policies.fused.fused_sequences import Seen, policy_of
-from tests.trainers.test_resumed_courses import COURSES, MEMORY, TRAINER
+from tests.trainers.test_resumed_runs import MEMORY, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import StoreError
 from warpworld.policies import Policy
@@ -35,7 +35,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "memory": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "model": MEMORY}}},
     "target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "target_kl": 0.001}}},
     "v-trace": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "value_targets": "vtrace"}}},
-    "normalised observations": COURSES["normalised observations"],
+    "normalised observations": RUN_CONFIGS["normalised observations"],
     "agents that leave": {"name": "skirmish", "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"]}}},
 }
 # Steps of a call, which are those of two passes but for these: where one is all there is, and where others may be left

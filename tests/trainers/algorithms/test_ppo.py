@@ -113,7 +113,7 @@ def test_an_epoch_takes_each_counted_row_once_in_a_new_order(spy: list[Any]) -> 
 
 
 @pytest.mark.parametrize("hurt", [0.0, float("nan")])
-def test_rows_that_do_not_count_may_be_dealt_without_weight(hurt: float) -> None:
+def test_rows_that_do_not_count_may_be_shuffled_without_weight(hurt: float) -> None:
     """With all rows in one minibatch that is the same as leaving them out, whatever stands in them."""
     learners = [PPO(make_policy(), Settings(update_epochs=2, num_minibatches=1)) for _ in range(2)]
     batch = make_batch(learners[0].policy, rows=70, masked=True)
@@ -122,7 +122,7 @@ def test_rows_that_do_not_count_may_be_dealt_without_weight(hurt: float) -> None
     for name, column in columns.items():
         columns[name] = column.clone()
         columns[name][~batch.mask] += hurt
-    learners[1].deals_all = True
+    learners[1].shuffles_all = True
     found = [learner.update(batch.with_columns(**columns), seeded()) for learner in learners]
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-6)
     for one, other in zip(*(learner.policy.parameters() for learner in learners), strict=True):
@@ -304,6 +304,6 @@ def test_parts_of_a_batch_are_views() -> None:
 @pytest.mark.gpu
 def test_orders_are_drawn_where_the_rows_are() -> None:
     rows = Batch(*(torch.zeros(100, 2, device="cuda") for _ in range(2)), *(torch.zeros(100, device="cuda"),) * 4)
-    orders = [Minibatches(rows, 3, ALONE).deal(torch.Generator().manual_seed(seed)).order for seed in (1, 1, 2)]
+    orders = [Minibatches(rows, 3, ALONE).shuffle(torch.Generator().manual_seed(seed)).order for seed in (1, 1, 2)]
     assert orders[0].device.type == "cuda" and orders[0].sort().values.tolist() == list(range(100))
     assert torch.equal(orders[0], orders[1]) and not torch.equal(orders[0], orders[2])

@@ -23,7 +23,7 @@ BELIEVED = {
 
 
 def solution(safe: float) -> tuple[float, int]:
-    """Bellman's: the value of the best course, and the game that it chooses."""
+    """Bellman's: the value of the best trajectory, and the game that it chooses."""
     games = [GAMMA * safe, GAMMA * TOGETHER.max()]
     return max(games), int(np.argmax(games))
 
@@ -55,7 +55,7 @@ def learnt(algorithm: str, safe: float) -> float:
 @pytest.mark.parametrize(
     ("algorithm", "safe"), [("dqn", 0.6), ("vdn", 0.6), ("vdn", 0.7), ("qmix", 0.7)], ids=lambda case: str(case)
 )
-def test_the_course_taken_is_the_best_by_what_can_be_represented(algorithm: str, safe: float) -> None:
+def test_the_trajectory_taken_is_the_best_by_what_can_be_represented(algorithm: str, safe: float) -> None:
     value, game = solution(safe)
     assert (value, game) == (pytest.approx(GAMMA * 0.8), 1)  # the second game is the better one in each case
     finds_it = BELIEVED[algorithm] > safe

@@ -168,7 +168,7 @@ def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, c
     with torch.no_grad():
         for parameter in policy.parameters():
             parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
-    found = targets.renewed()
+    found = targets.recomputed()
     expected = []
     for group in ("left", "right"):
         rows = seen.trajectories(group)
@@ -208,8 +208,8 @@ def test_a_single_pass_is_that_of_gae(model: str) -> None:
 def test_further_passes_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     update_by_python(monkeypatch)
     asked: list[int] = []
-    renewed = VTraceTargets.renewed
-    monkeypatch.setattr(VTraceTargets, "renewed", lambda targets: asked.append(1) or renewed(targets))
+    recomputed = VTraceTargets.recomputed
+    monkeypatch.setattr(VTraceTargets, "recomputed", lambda targets: asked.append(1) or recomputed(targets))
     one, other = (Trainer(config(update_epochs=3, value_targets=targets)) for targets in ("gae", "vtrace"))
     for trainer in (one, other):
         trainer.train(None)

@@ -49,7 +49,7 @@ def acting(
 
 
 def noisy(kind: str) -> SamplerMaker:
-    return lambda seat, kernel: NoisySampler(seat, Noise(kind, DAMPING, STDDEV, "noise_scale", "at_random"))
+    return lambda context, kernel: NoisySampler(context, Noise(kind, DAMPING, STDDEV, "noise_scale", "at_random"))
 
 
 def swinging(
@@ -66,7 +66,7 @@ def squashed(kernel: str, num_envs: int = 20_000, **world: int) -> tuple[World, 
     environment = Aim(low=(-1.0, 0.0), high=(3.0, 2.0))
     policy = saying((0.3, -0.2, -0.7, 0.4), SquashedGaussian(2), Box(-1.0, 1.0, (2,)))
     explores = kernel == "explore"
-    sampler = (lambda seat, kernel: SquashedSampler(seat, "explore", "at_random")) if explores else None
+    sampler = (lambda context, kernel: SquashedSampler(context, "explore", "at_random")) if explores else None
     return acting(environment, policy, sampler, "act" if explores else kernel, num_envs, **world)
 
 
@@ -167,15 +167,15 @@ def test_at_first_the_box_is_filled_evenly(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ou", "normal", "squashed"])
-def test_courses_depend_on_the_env_alone(kind: str) -> None:
-    def course(num_envs: int, **world: int) -> Tensor:
+def test_trajectories_depend_on_the_env_alone(kind: str) -> None:
+    def trajectory(num_envs: int, **world: int) -> Tensor:
         made, actor = (
             squashed("explore", num_envs, **world) if kind == "squashed" else swinging(kind, 3, num_envs, **world)
         )
         agents = made.num_agents
         return steps(made, actor, 7).unflatten(1, (num_envs, agents))
 
-    whole = course(9, num_workers=1)
-    assert torch.equal(course(9, num_workers=2), whole)
-    assert torch.equal(course(4, num_workers=1), whole[:, :4])
-    assert torch.equal(course(5, num_workers=1, first_env=4), whole[:, 4:])
+    whole = trajectory(9, num_workers=1)
+    assert torch.equal(trajectory(9, num_workers=2), whole)
+    assert torch.equal(trajectory(4, num_workers=1), whole[:, :4])
+    assert torch.equal(trajectory(5, num_workers=1, first_env=4), whole[:, 4:])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.trainers.measured import Course, Measured, expected
+from tests.trainers.measured import Measured, MeasuredEpisodes, expected
 from tests.trainers.small_worlds import Still
 from warpworld import Array, World
 from warpworld.config import config_from_dict
@@ -54,10 +54,10 @@ class Rollouts:
         return self._metrics.of_sums(self.sums().tolist())
 
 
-def test_of_whole_courses() -> None:
-    rollouts, course, ends = Rollouts(20), Course(20), 0
+def test_of_whole_trajectories() -> None:
+    rollouts, trajectory, ends = Rollouts(20), MeasuredEpisodes(20), 0
     for _ in range(12):
-        finished = course.steps(NUM_STEPS)
+        finished = trajectory.steps(NUM_STEPS)
         assert rollouts.measured() == pytest.approx(expected(finished), rel=1e-12)
         ends += len(finished)
     assert ends > 250
@@ -70,9 +70,9 @@ def test_no_end_is_no_number() -> None:
 
 def test_agents_that_opponents_play_are_left_out() -> None:
     """An opponent plays the left of the last two envs of four; the other metrics are of all four."""
-    rollouts, course = Rollouts(4, [Slot(("left",), slice(2, 4))]), Course(4)
+    rollouts, trajectory = Rollouts(4, [Slot(("left",), slice(2, 4))]), MeasuredEpisodes(4)
     for _ in range(6):
-        finished = course.steps(NUM_STEPS)
+        finished = trajectory.steps(NUM_STEPS)
         of_all, of_own = expected(finished), expected([each for each in finished if each[0]["env"] < 2])
         for name, value in rollouts.measured().items():
             of_name = (of_own if "/left/" in name else of_all).get(name, float("nan"))
@@ -164,11 +164,11 @@ def test_a_run_logs_them(tmp_path: Path) -> None:
     }
     seen: list[dict[str, Any]] = []
     Trainer(config_from_dict(data)).train(None, seen.append)
-    course = Course(4, seed=5)
+    trajectory = MeasuredEpisodes(4, seed=5)
     for metrics in seen:
-        of_course = expected(course.steps(8))
+        of_trajectory = expected(trajectory.steps(8))
         own = {name: value for name, value in metrics.items() if name.startswith("env/")}
-        assert own == pytest.approx(of_course, rel=1e-12)
+        assert own == pytest.approx(of_trajectory, rel=1e-12)
     assert list(seen[0])[4:12] == [
         "charts/episodes",
         "charts/episodic_length",

@@ -41,7 +41,7 @@ def ready(environment: Environment, num_envs: int, num_steps: int, **policies: A
     return rollout
 
 
-class Course:
+class ExpectedSteps:
     """What Clockwork's envs do, told in plain Python: row by row from where they stand."""
 
     def __init__(self, environment: Clockwork, num_envs: int) -> None:
@@ -59,19 +59,21 @@ class Course:
         return now, terminated, truncated and not terminated
 
 
-def check_rows(course: Course, rows: Trajectories, first_agent: int) -> dict[tuple[int, int], int]:
+def check_rows(trajectory: ExpectedSteps, rows: Trajectories, first_agent: int) -> dict[tuple[int, int], int]:
     """Compare every row of a group with what the env should have done; returns the truncations' last timesteps."""
     truncations = {}
     num_steps, num_envs, size = rows.rewards.shape
     for t in range(num_steps):
-        timestep = torch.tensor(course.timestep, dtype=torch.int32, device=rows.rewards.device)
+        timestep = torch.tensor(trajectory.timestep, dtype=torch.int32, device=rows.rewards.device)
         seen = seen_by_all(timestep, 3)[:, first_agent : first_agent + size]
         assert torch.equal(rows.observations[t], seen)
         for env in range(num_envs):
-            now, terminated, truncated = course.step(env)
+            now, terminated, truncated = trajectory.step(env)
             assert (rows.terminated[t, env].item(), rows.truncated[t, env].item()) == (terminated, truncated)
             for agent in range(size):
-                reward = course.clock[env] + 10 * (first_agent + agent) + 100 * rows.actions[t, env, agent, 0].item()
+                reward = (
+                    trajectory.clock[env] + 10 * (first_agent + agent) + 100 * rows.actions[t, env, agent, 0].item()
+                )
                 assert rows.rewards[t, env, agent].item() == reward
             if truncated:
                 truncations[t, env] = now
@@ -83,11 +85,11 @@ def test_rewards_and_ends_are_recorded_row_by_row(group: str) -> None:
     environment = Clockwork(episode_length=4, ends=(0, 3, 4, 1))
     rollout = ready(environment, 6, 9)
     first = rollout.world.groups[group].first
-    course = Course(environment, 6)
+    trajectory = ExpectedSteps(environment, 6)
     for _ in range(3):  # a rollout goes on where the last one ended
         rollout.collect()
         rows = rollout.trajectories(group)
-        check_rows(course, rows, first)
+        check_rows(trajectory, rows, first)
         assert (rows.agent_terminated, rows.mask) == (None, None)
         assert rows.log_probs.exp().allclose(torch.tensor(1 / 3))
 
@@ -137,11 +139,11 @@ def test_a_batch_is_gae_with_the_true_final_observations(group: str, length: int
     environment = Clockwork(episode_length=length, ends=(0, 2, 0, 4))
     rollout = ready(environment, 4, 11)
     first = rollout.world.groups[group].first
-    course = Course(environment, 4)
+    trajectory = ExpectedSteps(environment, 4)
     for _ in range(2):
         rollout.collect()
         rows = rollout.trajectories(group)
-        truncations = check_rows(course, rows, first)
+        truncations = check_rows(trajectory, rows, first)
         assert length > 11 or max(sum(env == e for _, env in truncations) for e in range(4)) >= 2  # several of one env
         batch = rollout.batch(group, POLICY, GAMMA, LAMBDA)
         expected = slow_advantages(rows, truncations, rollout.world.observations(group))

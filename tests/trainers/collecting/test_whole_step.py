@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainers.league.courses import COURSES as LEAGUES
-from tests.trainers.test_resumed_courses import COURSES, ONE, TRAINER
+from tests.trainers.league.run_configs import RUN_CONFIGS as LEAGUES
+from tests.trainers.test_resumed_runs import ONE, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import KernelError
 from warpworld.managers.cpu.program import CpuProgram
@@ -33,7 +33,7 @@ def against(opponent: str) -> dict[str, Any]:
 
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
 IN_ONE: dict[str, dict[str, Any]] = {
-    "choices": COURSES["cartpole"],
+    "choices": RUN_CONFIGS["cartpole"],
     "a Box": {"name": "pendulum", "policy": {"agent": ONE}},
     "a Box at random": {"name": "pendulum", "policy": {"agent": {"algorithm": "random"}}},
     "two groups": TAG,
@@ -43,9 +43,9 @@ IN_ONE: dict[str, dict[str, Any]] = {
         "env": {"num_taggers": 5},
         "policy": {"tagger": ONE, "runner": {"algorithm": "random"}},
     },
-    "agents that leave": COURSES["agents that leave"],
-    "python phases": COURSES["python phases"],
-    "arrays of each group's own": COURSES["arrays of each group's own"],
+    "agents that leave": RUN_CONFIGS["agents that leave"],
+    "python phases": RUN_CONFIGS["python phases"],
+    "arrays of each group's own": RUN_CONFIGS["arrays of each group's own"],
     "masks, and two groups of one policy": {
         "name": "skirmish",
         "policy": {"agent": {**ONE, "groups": ["ally", "enemy"]}},
@@ -55,14 +55,14 @@ IN_ONE: dict[str, dict[str, Any]] = {
     "frozen policies": {"name": "cartpole", "policy": {"agent": {"train": False}}},
 }
 ONE_BY_ONE: dict[str, dict[str, Any]] = {
-    "normalised observations": COURSES["normalised observations"],
-    "a memory": COURSES["lstm"],
-    "parts of a Dict": COURSES["named observations"],
-    "bytes": COURSES["bytes, choices and floats"],
+    "normalised observations": RUN_CONFIGS["normalised observations"],
+    "a memory": RUN_CONFIGS["lstm"],
+    "parts of a Dict": RUN_CONFIGS["named observations"],
+    "bytes": RUN_CONFIGS["bytes, choices and floats"],
     "a script": against("rock"),
-    "a critic with inputs of its own": COURSES["mappo with popart and a memory"],
-    "a replay": COURSES["ppo beside dqn"],
-    "agents in turns": COURSES["groups whose agents take turns"],
+    "a critic with inputs of its own": RUN_CONFIGS["mappo with popart and a memory"],
+    "a replay": RUN_CONFIGS["ppo beside dqn"],
+    "agents in turns": RUN_CONFIGS["groups whose agents take turns"],
 }
 
 
@@ -88,11 +88,11 @@ def refused() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize("course", IN_ONE)
-def test_a_run_is_the_same_bit_for_bit(course: str, workers: int) -> None:
+@pytest.mark.parametrize("trajectory", IN_ONE)
+def test_a_run_is_the_same_bit_for_bit(trajectory: str, workers: int) -> None:
     sizes = {**SIZES, "num_workers": workers}
-    expected = trained(made(IN_ONE[course], in_one_call=False, **sizes))
-    trainer = made(IN_ONE[course], **sizes)
+    expected = trained(made(IN_ONE[trajectory], in_one_call=False, **sizes))
+    trainer = made(IN_ONE[trajectory], **sizes)
     trainer.world.step = refused  # type: ignore[method-assign]
     found = trained(trainer)
     assert torch.equal(found[0], expected[0])
@@ -100,10 +100,10 @@ def test_a_run_is_the_same_bit_for_bit(course: str, workers: int) -> None:
     assert repr(found[2]) == repr(expected[2])
 
 
-@pytest.mark.parametrize("course", IN_ONE)
-def test_what_is_recorded_is_the_same(course: str) -> None:
+@pytest.mark.parametrize("trajectory", IN_ONE)
+def test_what_is_recorded_is_the_same(trajectory: str) -> None:
     """The rows of the rollout too, which a snapshot leaves out."""
-    one, other = made(IN_ONE[course], **SIZES), made(IN_ONE[course], in_one_call=False, **SIZES)
+    one, other = made(IN_ONE[trajectory], **SIZES), made(IN_ONE[trajectory], in_one_call=False, **SIZES)
     one.world.step = refused  # type: ignore[method-assign]
     for _ in range(3):
         one.collector.collect()
@@ -113,9 +113,9 @@ def test_what_is_recorded_is_the_same(course: str) -> None:
         assert not [name for name, is_same in zip(names, same.tolist(), strict=True) if not is_same]
 
 
-@pytest.mark.parametrize("course", ONE_BY_ONE)
-def test_what_torch_has_a_part_in_is_done_one_by_one(course: str) -> None:
-    trainer = made(ONE_BY_ONE[course])
+@pytest.mark.parametrize("trajectory", ONE_BY_ONE)
+def test_what_torch_has_a_part_in_is_done_one_by_one(trajectory: str) -> None:
+    trainer = made(ONE_BY_ONE[trajectory])
     trainer.world.step = refused  # type: ignore[method-assign]
     with pytest.raises(AssertionError, match="the world stepped by itself"):
         trainer.train(None)
@@ -147,9 +147,9 @@ def test_a_fault_names_env_and_agent() -> None:
 
 
 def test_networks_may_change_between_rollouts() -> None:
-    one, other = made(COURSES["cartpole"]), made(COURSES["cartpole"], in_one_call=False)
+    one, other = made(RUN_CONFIGS["cartpole"]), made(RUN_CONFIGS["cartpole"], in_one_call=False)
     for trainer in (one, other):
-        policy, twin = (made(COURSES["cartpole"], seed=seed).policies["agent"] for seed in (5, 6))
+        policy, twin = (made(RUN_CONFIGS["cartpole"], seed=seed).policies["agent"] for seed in (5, 6))
         assert policy is not None and twin is not None
         trainer.collector.actors["agent"].policy = policy
         trainer.collector.collect()
@@ -181,7 +181,7 @@ def _(player: Turned, seen: Seen, outputs: Tensor) -> None:
 
 @pytest.mark.parametrize("kind", [Shifted, Turned])
 def test_kinds_of_policies_that_do_more_act_by_themselves(kind: type[Policy]) -> None:
-    one, other = made(COURSES["cartpole"]), made(COURSES["cartpole"], in_one_call=False)
+    one, other = made(RUN_CONFIGS["cartpole"]), made(RUN_CONFIGS["cartpole"], in_one_call=False)
     for trainer in (one, other):
         policy = trainer.policies["agent"]
         assert policy is not None

@@ -45,7 +45,7 @@ def unwritten(config: RunConfig) -> tuple[Trainer, Unwritten]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_training_takes_the_same_course_with_evaluations_and_without(name: str) -> None:
+def test_training_takes_the_same_trajectory_with_evaluations_and_without(name: str) -> None:
     states = [unwritten(config)[0].state_dict() for config in (config_of(name), without_evaluations(name))]
     assert states[0].pop("evaluations")["best"]
     kept = [{key: value for key, value in state.items() if key not in ("config", "seconds")} for state in states]

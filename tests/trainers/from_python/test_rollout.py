@@ -50,7 +50,7 @@ def test_shapes_and_kinds() -> None:
     assert not np.array_equal(played["frames"][0, 0], played["frames"][0, 1])
 
 
-def test_what_is_recorded_repeats_the_course() -> None:
+def test_what_is_recorded_repeats_the_trajectory() -> None:
     played = warpworld.rollout(tag(autoreset="same_step", episode_length=7), None, 20, seed=5)
     world = tag(episode_length=7)
     world.reset(seed=5)
@@ -78,7 +78,7 @@ def test_the_seed_decides_and_repeats() -> None:
     assert not np.array_equal(other["observations"]["tagger"][0], first["observations"]["tagger"][0])
 
 
-def test_disabled_autoreset_is_the_same_course() -> None:
+def test_disabled_autoreset_is_the_same_trajectory() -> None:
     rollouts = [
         warpworld.rollout(tag(autoreset=autoreset, episode_length=5), None, 14)  # type: ignore[arg-type]
         for autoreset in ("same_step", "disabled")

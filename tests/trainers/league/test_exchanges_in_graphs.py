@@ -49,8 +49,8 @@ def captures(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def same(one: Trainer, other: Trainer) -> None:
     assert torch.equal(one.world.snapshot(), other.world.snapshot())
-    assert {n: s.standing.rating for n, s in one.league.sides.items()} == {
-        n: s.standing.rating for n, s in other.league.sides.items()
+    assert {n: s.state.rating for n, s in one.league.matchmakers.items()} == {
+        n: s.state.rating for n, s in other.league.matchmakers.items()
     }
     for name, policy in one.policies.items():
         others = other.policies[name]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.runs.processes import differences
-from tests.trainers.league.courses import COURSES, POOL, config_of
+from tests.trainers.league.run_configs import POOL, RUN_CONFIGS, config_of
 from tests.trainers.together import alone, together, trained
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError
@@ -22,27 +22,27 @@ from warpworld.trainers.trainer import Trainer
 # its processes know nothing of --stand-in
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.long]
 
-CONFIGS = {name: config_of(data, device="cpu") for name, data in COURSES.items()}
+CONFIGS = {name: config_of(data, device="cpu") for name, data in RUN_CONFIGS.items()}
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What each course comes to in both of two processes."""
+    """What each run comes to in both of two processes."""
     return together(2, tmp_path_factory.mktemp("pair"), trained, CONFIGS)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("course", COURSES)
-def test_both_processes_know_the_same_league(pair: list[dict[str, Any]], course: str) -> None:
-    one, other = (each[course] for each in pair)
+@pytest.mark.parametrize("config_name", RUN_CONFIGS)
+def test_both_processes_know_the_same_league(pair: list[dict[str, Any]], config_name: str) -> None:
+    one, other = (each[config_name] for each in pair)
     assert differences(one["weights"], other["weights"]) == []
     assert differences(one["state"]["league"], other["state"]["league"]) == []  # pool, ratings, matches and draws
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("course", COURSES)
-def test_the_league_is_that_of_one_process(pair: list[dict[str, Any]], course: str) -> None:
-    expected, found = alone(CONFIGS[course]), pair[0][course]
+@pytest.mark.parametrize("config_name", RUN_CONFIGS)
+def test_the_league_is_that_of_one_process(pair: list[dict[str, Any]], config_name: str) -> None:
+    expected, found = alone(CONFIGS[config_name]), pair[0][config_name]
     assert found["state"]["layout"] == expected["state"]["layout"]
     for line, wanted in zip(found["lines"], expected["lines"], strict=True):
         names = [name for name in wanted if name.startswith(("league/", "charts/"))]

@@ -43,10 +43,10 @@ def test_paper_is_learnt_against_rock(tmp_path: Path, seed: int) -> None:
     assert policy is not None
     with torch.no_grad():
         assert policy.outputs(torch.tensor([0.0, 1.0])).softmax(-1)[1] > 0.95
-    standing = trainer.league.sides["fighter"].standing
-    assert standing.opponents["rock"].win_rate > 0.9
-    assert standing.rating - standing.opponents["rock"].rating > 200
-    assert standing.rating + standing.opponents["rock"].rating == pytest.approx(2000)
+    state = trainer.league.matchmakers["fighter"].state
+    assert state.opponents["rock"].win_rate > 0.9
+    assert state.rating - state.opponents["rock"].rating > 200
+    assert state.rating + state.opponents["rock"].rating == pytest.approx(2000)
 
 
 # --- against its past alone -------------------------------------------------------------------------------------------

@@ -22,12 +22,12 @@ from tests.runs.processes import (
     said,
     start,
 )
-from tests.trainers.league.courses import COURSES, POOL, config_of
+from tests.trainers.league.run_configs import POOL, RUN_CONFIGS, config_of
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import RunError
 from warpworld.runs import Run
+from warpworld.trainers.league.episode_counts import EpisodeCounts
 from warpworld.trainers.league.opponents import Weights
-from warpworld.trainers.league.tally import Tally
 from warpworld.trainers.trainer import Trainer
 
 
@@ -46,7 +46,7 @@ def trained(config: RunConfig, directory: Path, interrupted: bool) -> tuple[Trai
     return trainer, run
 
 
-def same_course(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
+def same_trajectory(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
     assert one[1].metrics_path.read_bytes() == other[1].metrics_path.read_bytes()
     assert torch.equal(one[0].world.snapshot(), other[0].world.snapshot())
     assert differences(one[0].league.state_dict(), other[0].league.state_dict()) == []
@@ -58,26 +58,33 @@ def same_course(one: tuple[Trainer, Run], other: tuple[Trainer, Run]) -> None:
 
 
 @pytest.mark.cpu_backend  # where it is bit for bit
-@pytest.mark.parametrize("course", COURSES)
-def test_resumed_halfway(tmp_path: Path, course: str) -> None:
-    config = config_of(COURSES[course], device="cpu")
+@pytest.mark.parametrize("config_name", RUN_CONFIGS)
+def test_resumed_halfway(tmp_path: Path, config_name: str) -> None:
+    config = config_of(RUN_CONFIGS[config_name], device="cpu")
     whole, halves = (trained(config, tmp_path, cut) for cut in (False, True))
     assert halves[1].checkpoints() == [0, 5, 9]
-    same_course(whole, halves)
+    same_trajectory(whole, halves)
     league = whole[0].league
-    assert sum(opponent.games for side in league.sides.values() for opponent in side.standing.opponents.values()) > 0
-    for side in league.sides.values():
-        assert side.standing.rating != 1000.0
-        assert len(side.standing.pool()) == 3
-        assert 0 < side.standing.tally.left_out < side.standing.tally.ended
+    assert (
+        sum(
+            opponent.games
+            for matchmaker in league.matchmakers.values()
+            for opponent in matchmaker.state.opponents.values()
+        )
+        > 0
+    )
+    for matchmaker in league.matchmakers.values():
+        assert matchmaker.state.rating != 1000.0
+        assert len(matchmaker.state.pool()) == 3
+        assert 0 < matchmaker.state.counts.left_out < matchmaker.state.counts.ended
 
 
 @pytest.mark.cpu_backend
 @pytest.mark.long
 def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     """Also where that run is trained on, or is gone, before this one is resumed; even at its very beginning."""
-    other = trained(config_of(COURSES["lstm"], device="cpu"), tmp_path / "other", False)[1]
-    data = {**COURSES["lstm"], "policy": {"both": dict(COURSES["lstm"]["policy"]["both"])}}
+    other = trained(config_of(RUN_CONFIGS["lstm"], device="cpu"), tmp_path / "other", False)[1]
+    data = {**RUN_CONFIGS["lstm"], "policy": {"both": dict(RUN_CONFIGS["lstm"]["policy"]["both"])}}
     data["policy"]["both"]["self_play"] = {
         **POOL,
         "groups": ["right"],
@@ -96,33 +103,33 @@ def test_a_policy_of_another_run_stays_as_it_was(tmp_path: Path) -> None:
     resumed.resume(began)
     resumed.train(began)
     began.close()
-    same_course(whole, (resumed, began))
-    (frozen,) = [o for o in whole[0].league.sides["both"].standing.opponents.values() if o.kind == "frozen"]
+    same_trajectory(whole, (resumed, began))
+    (frozen,) = [o for o in whole[0].league.matchmakers["both"].state.opponents.values() if o.kind == "frozen"]
     assert frozen.games > 0
     assert hashlib.sha256((began.opponents_folder / "both-opponent-0.pt").read_bytes()).hexdigest() == frozen.digest
 
 
 def test_a_slot_plays_with_its_opponents_weights(tmp_path: Path) -> None:
     """The module in a slot has the bits of the opponent's file, and the policy's own weights have moved on."""
-    trainer, run = trained(config_of(COURSES["one policy for both sides"]), tmp_path, False)
-    side = trainer.league.sides["fighter"]
+    trainer, run = trained(config_of(RUN_CONFIGS["one policy for both sides"]), tmp_path, False)
+    matchmaker = trainer.league.matchmakers["fighter"]
     present, seen = trainer.policies["fighter"], 0
     assert present is not None
-    for slot, name in zip(side.slots, side.standing.matches, strict=True):
-        opponent = side.standing.opponents[name]
+    for slot, name in zip(matchmaker.slots, matchmaker.state.matches, strict=True):
+        opponent = matchmaker.state.opponents[name]
         if opponent.kind == "past":
             seen += 1
             weights = torch.load(run.opponents_folder / opponent.file, weights_only=True)
             assert differences(weights, {k: v.cpu() for k, v in slot.player.state_dict().items()}) == []  # type: ignore[union-attr]
             assert differences(weights, {k: v.cpu() for k, v in present.state_dict().items()})
-    assert [(slot.envs.start, slot.envs.stop) for slot in side.slots] == [(6, 8), (8, 10), (10, 12)]
+    assert [(slot.envs.start, slot.envs.stop) for slot in matchmaker.slots] == [(6, 8), (8, 10), (10, 12)]
 
 
 def test_rows_of_opponents_change_nothing() -> None:
     """With opponents' rewards multiplied the update is the same, bit for bit; with the present's, it is not."""
 
     def updated(agent: int, envs: slice) -> dict[str, torch.Tensor]:
-        trainer = Trainer(config_of(COURSES["one policy for both sides"]))
+        trainer = Trainer(config_of(RUN_CONFIGS["one policy for both sides"]))
         trainer.league.begin(0)
         trainer.collector.collect()
         trainer.world["rollout_rewards"][:, envs, agent] *= 7.0
@@ -140,9 +147,9 @@ def test_rows_of_opponents_change_nothing() -> None:
 
 def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor does what is under way there count. Whoever stays remembers, and so do the present selves."""
-    trainer = Trainer(config_of(COURSES["lstm"]))
+    trainer = Trainer(config_of(RUN_CONFIGS["lstm"]))
     league, memories = trainer.league, [actor.memory for actor in trainer.collector.actors.values()]
-    monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 0, 0])
+    monkeypatch.setattr("warpworld.trainers.league.matchmaker.draw", lambda *given: [0, 0, 0])
     league.begin(0)
     trainer.collector.collect()
     league.take_results()
@@ -151,9 +158,9 @@ def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch
         memory.state.fill_(3.0)
     trainer.world["match_whole"][:] = True
     trainer.world["timestep"][:] = 4
-    monkeypatch.setattr("warpworld.trainers.league.side.draw", lambda *given: [0, 1, 0])
+    monkeypatch.setattr("warpworld.trainers.league.matchmaker.draw", lambda *given: [0, 1, 0])
     league.begin(2)  # a second past self has joined the pool, and comes into the second slot
-    assert league.sides["both"].standing.matches == ["both-000000", "both-000002", "both-000000"]
+    assert league.matchmakers["both"].state.matches == ["both-000000", "both-000002", "both-000000"]
     changed = league.slots[1].envs
     assert (changed.start, changed.stop) == (8, 10)
     for group, memory in zip(("left", "right"), memories, strict=True):
@@ -170,7 +177,7 @@ def test_who_comes_into_a_slot_remembers_nothing(monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return trained(config_of(COURSES["one policy for both sides"], device="cpu"), tmp_path, False)[1]
+    return trained(config_of(RUN_CONFIGS["one policy for both sides"], device="cpu"), tmp_path, False)[1]
 
 
 def resumed(run: Run) -> Trainer:
@@ -206,7 +213,7 @@ def test_files_stay_as_they_are_where_torch_packs_otherwise(run: Run, monkeypatc
         torch.save(dict(weights), file, _use_new_zipfile_serialization=False)
         return file.getvalue()
 
-    for module in ("league", "side"):
+    for module in ("league", "matchmaker"):
         monkeypatch.setattr(f"warpworld.trainers.league.{module}.packed", packed)
     data = run.config.to_dict()
     data["trainer"]["total_env_steps"] += 12 * 7 * 4
@@ -218,7 +225,7 @@ def test_files_stay_as_they_are_where_torch_packs_otherwise(run: Run, monkeypatc
         opened.close()
         assert trainer.iteration == iteration
         assert path.read_bytes() == before
-    first = trainer.league.sides["fighter"].standing.pool()[0]
+    first = trainer.league.matchmakers["fighter"].state.pool()[0]
     assert first.weights is not None and packed(first.weights) != before
 
 
@@ -269,7 +276,7 @@ def test_a_run_that_began_without_tallies_goes_on(run: Run) -> None:
     del state["league"]["fighter"]["tallies"]
     trainer = Trainer(run.config)
     trainer.load_state_dict(state, run.opponents_folder)
-    assert trainer.league.sides["fighter"].standing.judged == Tally()
+    assert trainer.league.matchmakers["fighter"].state.judged == EpisodeCounts()
 
 
 def test_without_a_folder_the_pool_lives_in_memory(run: Run) -> None:
@@ -294,7 +301,7 @@ def test_a_state_without_a_league_is_another_run_s(run: Run) -> None:
 @pytest.mark.long
 @pytest.mark.cpu_backend
 def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = config_of(COURSES["one policy for both sides"], device="cpu")
+    config = config_of(RUN_CONFIGS["one policy for both sides"], device="cpu")
     config = config_from_dict({**config.to_dict(), "saving": {"checkpoint_every": 3}})
     whole = trained(config, tmp_path, False)
     trainer = Trainer(config)
@@ -315,13 +322,13 @@ def test_ended_between_an_opponent_and_its_checkpoint(tmp_path: Path, monkeypatc
     newest = {record["file"] for record in run.load_checkpoint()["league"]["fighter"]["opponents"]}
     strays = {path.name for path in run.opponents_folder.glob("*.pt")} - newest
     assert "fighter-000004.pt" in strays
-    (run.opponents_folder / "fighter-000004.pt").write_bytes(b"of another course")
+    (run.opponents_folder / "fighter-000004.pt").write_bytes(b"of another trajectory")
     (run.opponents_folder / ".fighter-000008.pt.77.tmp").write_bytes(b"unfinished")
     trainer = Trainer(config, initial_weights=False)
     trainer.resume(run)
     trainer.train(run)
     run.close()
-    same_course(whole, (trainer, run))
+    same_trajectory(whole, (trainer, run))
     assert not list(run.path.rglob("*.tmp"))
 
 
@@ -387,7 +394,7 @@ def test_two_processes_stop_and_any_number_continues(tmp_path: Path) -> None:
 
 def test_another_run_s_weights_that_do_not_fit(run: Run) -> None:
     def trainer(opponent: str, **model: Any) -> Trainer:
-        data = {**COURSES["one policy for both sides"]}
+        data = {**RUN_CONFIGS["one policy for both sides"]}
         fighter = {**data["policy"]["fighter"], "model": model}
         fighter["self_play"] = {**fighter["self_play"], "opponents": [opponent]}
         return Trainer(config_of({**data, "policy": {"fighter": fighter}}))

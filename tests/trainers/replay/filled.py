@@ -85,11 +85,11 @@ class Filled(Compared):
         self.world.reset()
 
     def array(self, what: str) -> Any:
-        return self.world[self.replay.crew.array(what)]
+        return self.world[self.replay.policy_agents.array(what)]
 
     def own(self, env: int, agent: int) -> bool:
         """Whether the policy itself plays there."""
-        names = [group.name for group in self.replay.crew.groups for _ in range(group.size)]
+        names = [group.name for group in self.replay.policy_agents.groups for _ in range(group.size)]
         return not any(
             env in range(slot.envs.start, slot.envs.stop) and names[agent] in slot.groups for slot in self.slots
         )
@@ -101,7 +101,7 @@ class Filled(Compared):
         room = max(0, sizes.rows - len(steps))  # rows that nothing was written to yet
         lacking = max(0, sizes.frame_stack - 1 - room)  # of the oldest steps: frames before them are written over
         oldest = max(0, len(steps) - sizes.rows) + lacking
-        places = itertools.product(range(sizes.rows), range(self.world.num_envs), range(self.replay.crew.size))
+        places = itertools.product(range(sizes.rows), range(self.world.num_envs), range(self.replay.policy_agents.size))
         for item, (row, env, agent) in enumerate(places):
             number = row_of.get(row, -1)
             yield item, steps[number][env, agent] if number >= oldest and self.own(env, agent) else None

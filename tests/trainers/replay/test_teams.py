@@ -100,7 +100,7 @@ class Teams(Compared):
 
     # ---- compared ----------------------------------------------------------------------------------------------------
     def check(self) -> int:
-        name, expected = self.replay.crew.name, self.expected()
+        name, expected = self.replay.policy_agents.name, self.expected()
         leaves = self.world.data.numpy(f"replay_leaves_{name}")
         assert {int(item) for item in np.flatnonzero(leaves)} == set(expected)
         if not expected:

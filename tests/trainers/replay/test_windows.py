@@ -67,10 +67,10 @@ class FilledWindows(Compared):
         self.world.reset()
 
     def array(self, what: str) -> Any:
-        return self.world[self.replay.crew.array(what)].cpu().numpy()
+        return self.world[self.replay.policy_agents.array(what)].cpu().numpy()
 
     def own(self, env: int, agent: int) -> bool:
-        names = [group.name for group in self.replay.crew.groups for _ in range(group.size)]
+        names = [group.name for group in self.replay.policy_agents.groups for _ in range(group.size)]
         return not any(env in range(3)[slot.envs] and names[agent] in slot.groups for slot in self.slots)
 
     def window(self, number: int, env: int, agent: int) -> list[Moment]:
@@ -86,7 +86,7 @@ class FilledWindows(Compared):
     def drawable(self) -> dict[int, tuple[int, int, int]]:
         """Items that can be drawn, and of which window, env and agent they are."""
         sizes, written, found = self.sizes, len(self.witness.steps), {}
-        places = list(itertools.product(range(3), range(self.replay.crew.size)))
+        places = list(itertools.product(range(3), range(self.replay.policy_agents.size)))
         for number in range(max(0, written - sizes.rows) // sizes.train_length, written // sizes.train_length + 1):
             first = number * sizes.train_length
             if first + sizes.length > written or first <= written - sizes.rows:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from warpworld.config import RunConfig, load_config
-from warpworld.trainers.session.collapse import CollapseWatch
+from warpworld.trainers.session.collapse import CollapseDetector
 from warpworld.trainers.trainer import Trainer
 
 Reading = dict[str, float | None]
@@ -16,7 +16,7 @@ Reading = dict[str, float | None]
 
 def warned(caplog: pytest.LogCaptureFixture, readings: Iterable[Reading], name: str = "cartpole") -> list[str]:
     """What is said of readings of the policy ``agent``, each of episodic_return, entropy, value_loss and grad_norm."""
-    watch = CollapseWatch(load_config(name))
+    watch = CollapseDetector(load_config(name))
     for reading in readings:
         kinds = {key: "charts" if key == "episodic_return" else "losses" for key in reading}
         watch.update({f"{kinds[key]}/agent/{key}": value for key, value in reading.items()})
@@ -79,7 +79,7 @@ def test_numbers_that_do_not(caplog: pytest.LogCaptureFixture, values: list[floa
 
 
 def test_each_policy_has_its_own_warnings(caplog: pytest.LogCaptureFixture) -> None:
-    watch = CollapseWatch(load_config("tag_gridworld", ["policy.runner.algorithm=dqn"]))
+    watch = CollapseDetector(load_config("tag_gridworld", ["policy.runner.algorithm=dqn"]))
     for value in [1.0] * 10 + [1e7] * 9:
         watch.update({f"losses/{name}/grad_norm": value for name in ("tagger", "runner")})
     assert [record.getMessage().split(".")[0] for record in caplog.records] == [
@@ -88,7 +88,7 @@ def test_each_policy_has_its_own_warnings(caplog: pytest.LogCaptureFixture) -> N
 
 
 def learnt(caplog: pytest.LogCaptureFixture, config: RunConfig) -> list[str]:
-    watch = CollapseWatch(config)
+    watch = CollapseDetector(config)
     Trainer(config).train(None, on_iteration=watch.update)
     return [record.getMessage() for record in caplog.records if "stopped learning" in record.getMessage()]
 

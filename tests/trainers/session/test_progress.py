@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from warpworld.config import load_config
-from warpworld.trainers.session.pace import MOST as MOST_MARKS
-from warpworld.trainers.session.pace import Pace
 from warpworld.trainers.session.progress import TrainingProgress
+from warpworld.trainers.session.remaining_time import MOST as MOST_MARKS
+from warpworld.trainers.session.remaining_time import RemainingTime
 from warpworld.trainers.session.sparkline import MOST, Sparkline
 
 # --- time -------------------------------------------------------------------------------------------------------------
@@ -18,22 +18,22 @@ from warpworld.trainers.session.sparkline import MOST, Sparkline
 
 def estimates(seconds: list[float]) -> list[float]:
     """When the session is estimated to end, after each iteration of so many seconds; 10 env steps each."""
-    pace, now, found = Pace(0.0, 0), 0.0, []
+    remaining, now, found = RemainingTime(0.0, 0), 0.0, []
     for iteration, each in enumerate(seconds, start=1):
         now += each
-        pace.update(now, 10 * iteration)
-        found.append(now + (pace.left(now, 10 * len(seconds)) or 0.0))
+        remaining.update(now, 10 * iteration)
+        found.append(now + (remaining.left(now, 10 * len(seconds)) or 0.0))
     return found
 
 
 def test_nothing_is_known_before_the_first_iteration() -> None:
-    assert Pace(0.0, 0).left(5.0, 100) is None
+    assert RemainingTime(0.0, 0).left(5.0, 100) is None
 
 
 def test_the_first_iteration_gives_the_first_estimate() -> None:
-    pace = Pace(5.0, 100)
-    pace.update(15.0, 120)
-    assert pace.left(15.0, 200) == 40.0
+    remaining = RemainingTime(5.0, 100)
+    remaining.update(15.0, 120)
+    assert remaining.left(15.0, 200) == 40.0
 
 
 def test_a_slow_first_iteration_is_left_out() -> None:
@@ -49,18 +49,18 @@ def test_an_off_policy_run_that_begins_to_learn() -> None:
 
 
 def test_it_counts_down_between_iterations() -> None:
-    pace = Pace(0.0, 0)
+    remaining = RemainingTime(0.0, 0)
     for i in (1, 2, 3):
-        pace.update(10.0 * i, i)
-    assert [pace.left(now, 5) for now in (30.0, 34.0, 60.0)] == [20.0, 16.0, 0.0]
+        remaining.update(10.0 * i, i)
+    assert [remaining.left(now, 5) for now in (30.0, 34.0, 60.0)] == [20.0, 16.0, 0.0]
 
 
 def test_a_long_run_stays_small_and_exact() -> None:
-    pace = Pace(0.0, 0)
+    remaining = RemainingTime(0.0, 0)
     for i in range(1, 20_001):
-        pace.update(2.0 * i, i)
-    assert len(pace._marks) <= MOST_MARKS
-    assert pace.left(40_000.0, 30_000) == pytest.approx(20_000.0)
+        remaining.update(2.0 * i, i)
+    assert len(remaining._marks) <= MOST_MARKS
+    assert remaining.left(40_000.0, 30_000) == pytest.approx(20_000.0)
 
 
 # --- curves -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What one env does, step by step, as a table."""
+"""Trace of one env, step by step, as a table."""
 
 from warpworld.checking.tracing.trace import Trace
 

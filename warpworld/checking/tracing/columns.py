@@ -41,7 +41,7 @@ class Source:
         return self.array.shape[1:] if self.group is not None else self.array.shape
 
     def names(self, taken: Iterable[str]) -> list[str]:
-        """Of its columns: ``x``, ``velocity[0]``, ``grid[1][2]``; with a ``_`` behind where a name is taken."""
+        """Names of its columns: ``x``, ``velocity[0]``, ``grid[1][2]``; with a ``_`` behind where a name is taken."""
         base, known = self.array.name, set(taken)
         while base in known:
             base += "_"
@@ -65,7 +65,7 @@ class Source:
 
 
 def sources(world: World, arrays: Iterable[Array]) -> list[Source]:
-    """What a trace shows of these arrays of a world."""
+    """Columns that a trace shows of these arrays of a world."""
     owners, of_steps = _owners(world), {"rewards", "terminated", "truncated", "agent_terminated", "agent_truncated"}
     for observed in observation_arrays(world.groups):
         of_steps.add(f"final_{observed.name}")

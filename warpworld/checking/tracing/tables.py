@@ -1,4 +1,4 @@
-"""What a trace becomes: a CSV file with a row for each agent, or an archive with an array for each array."""
+"""Files of a trace: a CSV file with a row for each agent, or an archive with an array for each array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Agents = Sequence[tuple[int, str]]  # number in the env, and group
 
 
 class Table(Protocol):
-    """What takes an env's numbers, a step or a reset at a time."""
+    """Writer of an env's numbers, a step or a reset at a time."""
 
     def add(
         self, step: int, episode: int, event: str, numbers: Mapping[str, np.ndarray], blank: Collection[str]
@@ -88,7 +88,7 @@ class ArrayTable:
 
 
 def table_for(path: Path) -> type[CsvTable] | type[ArrayTable]:
-    """What a file of this name holds: arrays in a ``.npz``, else CSV."""
+    """Writer for a file of this name: arrays for a ``.npz``, else CSV."""
     return ArrayTable if path.suffix == ".npz" else CsvTable
 
 

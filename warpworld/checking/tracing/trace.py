@@ -145,7 +145,7 @@ class Trace:
         return copy  # which traces of several envs share
 
     def _own(self, name: str) -> torch.Tensor:
-        """What stands in an array of this env's, or of the world's."""
+        """Contents of an array of this env, or of the world."""
         return self._world[name] if self._copies[name] is None else self._world[name][self._env]
 
     def _write(self, event: str, values: Mapping[str, torch.Tensor]) -> None:

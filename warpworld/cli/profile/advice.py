@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from warpworld.cli.profile.instrumentation import ENV_STEP, GRADIENT, LOSS, POLICY, SAMPLING, STEP
 from warpworld.cli.profile.profile import Profile
-from warpworld.cli.profile.seams import ENV_STEP, GRADIENT, LOSS, POLICY, SAMPLING, STEP
 from warpworld.config import LearnerConfig, RunConfig
 
 MUCH = 0.4  # share of an iteration

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from warpworld.cli.profile.ledger import Ledger, Part
+from warpworld.cli.profile.instrumentation import GRADIENT, LOSS, POLICY, VALUES, watch_iterations
 from warpworld.cli.profile.machine import Peak, measure_peak
 from warpworld.cli.profile.operations import Operations
-from warpworld.cli.profile.seams import GRADIENT, LOSS, POLICY, VALUES, watch_iterations
+from warpworld.cli.profile.span_timer import Span, SpanTimer
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.config.endless import NEVER, endless
 from warpworld.trainers.algorithms.off_policy import OffPolicy
@@ -35,7 +35,7 @@ class Row:
         by_torch: whether torch does the part in this run; if C++ does it, it need not move these bytes.
     """
 
-    part: Part
+    part: Span
     seconds: float
     operations: float
     nbytes: float
@@ -70,7 +70,7 @@ class Profile:
         return sum(row.seconds for row in self.rows)
 
     def share(self, names: Sequence[str], policy: str | None = None) -> float:
-        """Part of the time that the parts of these names take, of one policy or of all."""
+        """Span of the time that the parts of these names take, of one policy or of all."""
         return sum(row.seconds for row in self._of(names, policy)) / self.seconds
 
     def of_peak(self, names: Sequence[str], policy: str | None = None) -> float:
@@ -99,14 +99,14 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     trainer = Trainer(_without_pauses(config))
     try:
         device, wait = trainer.world.device, _waiting(trainer.world.device)
-        ledger, iterations = _timed(trainer, seconds, wait)
+        timer, iterations = _timed(trainer, seconds, wait)
         peak = measure_peak(device, wait)
         fused = [name for name, policy in trainer.policies.items() if policy is not None and _is_fused(policy)]
     finally:
         trainer.world.close()
     counted = _counted(_without_pauses(config, fused=False))
     rows = []
-    for part, (spent,) in ledger.totals.items():
+    for part, (spent,) in timer.totals.items():
         operations, nbytes = counted.get(part, (0.0, 0.0))
         by_torch = part.policy not in fused or part.name not in BY_CPP
         rows.append(Row(part, spent / iterations, operations, nbytes, by_torch))
@@ -118,7 +118,7 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     )
 
 
-def operations_of(config: RunConfig) -> dict[Part, float]:
+def operations_of(config: RunConfig) -> dict[Span, float]:
     """Operations of products and convolutions in an iteration, by part, as torch does them; nothing is written.
 
     Raises:
@@ -136,45 +136,45 @@ def _warm_up(trainer: Trainer, iterations: int) -> None:
         trainer._iterate()
 
 
-def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[Ledger, int]:
+def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[SpanTimer, int]:
     def clock() -> tuple[float]:
         wait()
         return (time.perf_counter(),)
 
     _warm_up(trainer, WARM_UP)
-    ledger, iterations, until = Ledger(clock), 0, time.perf_counter() + seconds
-    watch_iterations(ledger, trainer)
+    timer, iterations, until = SpanTimer(clock), 0, time.perf_counter() + seconds
+    watch_iterations(timer, trainer)
     try:
         while iterations < LEAST or time.perf_counter() < until:
             trainer._iterate()
             iterations += 1
     finally:
-        ledger.restore()
-    return ledger, iterations
+        timer.restore()
+    return timer, iterations
 
 
-def _counted(config: RunConfig) -> dict[Part, list[float]]:
+def _counted(config: RunConfig) -> dict[Span, list[float]]:
     """Operations and bytes of an iteration that torch does, by part."""
     trainer, counter = Trainer(config), Operations()
     try:
         _warm_up(trainer, 1)
-        ledger = Ledger(counter.read)
-        watch_iterations(ledger, trainer)
+        timer = SpanTimer(counter.read)
+        watch_iterations(timer, trainer)
         try:
             with counter:
                 trainer._iterate()
         finally:
-            ledger.restore()
+            timer.restore()
     finally:
         trainer.world.close()
-    return ledger.totals
+    return timer.totals
 
 
-def _with_losses(rows: list[Row], counted: dict[Part, list[float]]) -> list[Row]:
+def _with_losses(rows: list[Row], counted: dict[Span, list[float]]) -> list[Row]:
     """Where C++ does forward, loss and gradient at once, that row has the operations of both."""
     found = []
     for row in rows:
-        loss = counted.get(Part(LOSS, row.part.policy), [0.0, 0.0])
+        loss = counted.get(Span(LOSS, row.part.policy), [0.0, 0.0])
         if row.part.name == GRADIENT and not row.by_torch:
             row = replace(row, operations=row.operations + loss[0], nbytes=row.nbytes + loss[1])
         found.append(row)

@@ -11,7 +11,7 @@
 extern "C" inline __attribute__((visibility("hidden"), no_sanitize("thread"), format(printf, 1, 2))) int printf(
     const char* format, ...) {
 #ifdef WW_CHECK
-  if (!ww_check_speaks()) return 0;  // a twin would print everything again
+  if (!ww_check_speaks()) return 0;  // a replica would print everything again
 #endif
   va_list values;
   va_start(values, format);

@@ -71,7 +71,7 @@ class CpuBackend:
         return block[start : start + nbytes]
 
     def free_memory(self) -> int | None:
-        """What the system can give without swapping; it may promise more."""
+        """Memory that the system can give without swapping; it may promise more."""
         return available_memory()
 
     def build(self, source: KernelSource) -> Module:

@@ -65,7 +65,7 @@ def debugging() -> bool:
 
 
 def kernel_flags() -> tuple[str, ...]:
-    """What kernels are compiled with. For a debugger nothing is optimised, and header words are functions to call."""
+    """Flags of kernels. For a debugger nothing is optimised, and header words are functions to call."""
     if not debugging():
         return KERNEL_FLAGS
     return (*(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")), "-O0", "-g", "-DWW_DEBUG")
@@ -89,7 +89,7 @@ class HostCompiler:
     extra_flags: tuple[str, ...] = ()
 
     def all_flags(self, flags: Sequence[str]) -> tuple[str, ...]:
-        """What a compilation that asks for ``flags`` is given."""
+        """All flags of a compilation that asks for ``flags``."""
         return (*_COMMON_FLAGS, *(_ZIG_FLAGS if self.link_command else ()), *flags, *self.extra_flags)
 
     def build_library(
@@ -112,7 +112,7 @@ class HostCompiler:
             scratch: folder for temporary files.
             target: the library that is to be written.
             objects: from ``build_object``, to link into it; ``flags`` are not for the linker then.
-            wrapped: functions whose calls are to go to their ``__wrap_`` twins in ``objects``.
+            wrapped: functions whose calls are to go to their ``__wrap_`` counterparts in ``objects``.
             keep_relocations: whether the library, linked with ``objects``, lists its calls of functions by name.
 
         Returns:

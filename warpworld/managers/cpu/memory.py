@@ -1,4 +1,4 @@
-"""How much memory the system can give."""
+"""Memory that the system can give."""
 
 from __future__ import annotations
 

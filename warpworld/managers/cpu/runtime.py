@@ -65,7 +65,7 @@ NativeProgram = struct(
 # ---- what the machine code depends on -------------------------------------------------------------------------------
 @functools.cache
 def processor() -> str:
-    """What code for the native processor depends on: a cache may lie on a disk that several machines share."""
+    """Features of the processor that native code depends on: machines may share a cache."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

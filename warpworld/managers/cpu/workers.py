@@ -1,4 +1,4 @@
-"""How many threads may step envs."""
+"""Number of threads that step envs."""
 
 from __future__ import annotations
 

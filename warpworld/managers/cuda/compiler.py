@@ -49,7 +49,7 @@ class CudaCompiler(ABC):
 
     @abstractmethod
     def all_flags(self) -> tuple[str, ...]:
-        """What every compilation is given, the user's flags included."""
+        """Flags of every compilation, the user's included."""
 
     @abstractmethod
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
@@ -73,11 +73,11 @@ class Nvcc(CudaCompiler):
     name = "nvcc"
 
     def all_flags(self) -> tuple[str, ...]:
-        """What every compilation is given, the user's flags included."""
+        """Flags of every compilation, the user's included."""
         return (*FLAGS, "-O3", *self.extra_flags)
 
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
-        """See CudaCompiler."""
+        """Implement ``CudaCompiler``."""
         source = scratch / "source.cu"
         source.write_text(text, encoding="utf-8")
         include = [word for folder in folders for word in ("-I", str(folder))]
@@ -94,11 +94,11 @@ class Nvrtc(CudaCompiler):
     name = "NVRTC"
 
     def all_flags(self) -> tuple[str, ...]:
-        """What every compilation is given, the user's flags included."""
+        """Flags of every compilation, the user's included."""
         return (*FLAGS, "-default-device", f"-I{NVRTC_HEADERS}", "--pre-include=prelude.h", *self.extra_flags)
 
     def build_cubin(self, text: str, arch: str, folders: Sequence[Path], scratch: Path, target: Path) -> str:
-        """See CudaCompiler."""
+        """Implement ``CudaCompiler``."""
         library = _load_nvrtc(self.path)
         words = [f"-arch={arch}", *self.all_flags(), *(f"-I{folder}" for folder in folders)]
         options = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))

@@ -75,7 +75,7 @@ class Driver:
 
     @property
     def arch(self) -> str:
-        """What compilers call the GPU's architecture."""
+        """Compilers' name of the GPU's architecture."""
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
     @contextlib.contextmanager

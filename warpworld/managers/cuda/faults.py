@@ -70,7 +70,7 @@ def explain_earlier_fault(error: Exception, noticed: str = "") -> KernelError:
 
 
 def explain_torch_error(error: RuntimeError) -> WarpworldError | None:
-    """What an error of torch's means that is the GPU's, None for any other.
+    """Explanation of an error of torch's that is the GPU's; None for any other.
 
     Args:
         error: what torch raised while it waited for the GPU, or asked it for memory.

@@ -41,7 +41,7 @@ _Launch = struct(
 
 @dataclass
 class _OwnWork:
-    """What the world does before a kernel, in the same launch: a transition, then copies."""
+    """Work of the world before a kernel, in the same launch: a transition, then copies."""
 
     transition: int = _STAY
     copies: list[ctypes.Structure] = field(default_factory=list)

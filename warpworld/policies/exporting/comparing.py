@@ -1,4 +1,4 @@
-"""What a file gives beside what its policy gives, on random observations."""
+"""Comparison of a file's outputs with its policy's, on random observations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEPS = 4  # of a policy that remembers
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found.
+    """Result of the comparison.
 
     Attributes:
         difference: the largest.
@@ -83,7 +83,7 @@ def _steps(policy: Policy, interface: Interface, run: Run) -> Iterator[tuple[Val
 
 
 def _expected(policy: Policy, inputs: Values, state: Tensor | None) -> tuple[Values, Tensor | None]:
-    """What the policy itself makes of inputs, and its memory after that."""
+    """Outputs of the policy itself, and its memory after them."""
     assert policy.spaces is not None
     with torch.no_grad():
         device = next(policy.parameters()).device
@@ -94,7 +94,7 @@ def _expected(policy: Policy, inputs: Values, state: Tensor | None) -> tuple[Val
 
 
 def _greedy(policy: Policy, outputs: np.ndarray, inputs: Values) -> np.ndarray:
-    """What the policy's distribution chooses by a file's outputs."""
+    """Choices of the policy's distribution by a file's outputs."""
     assert policy.spaces is not None
     allowed = torch.from_numpy(inputs[ACTION_MASK]) if ACTION_MASK in inputs else None
     with torch.no_grad():

@@ -3,21 +3,21 @@
 from warpworld.policies.fused.acting import FusedActing
 from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
-from warpworld.policies.fused.dealing import Dealer
 from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fused_networks
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gradients import FusedGradients
 from warpworld.policies.fused.networks import FusedNetworks
+from warpworld.policies.fused.shuffling import Shuffler
 from warpworld.policies.fused.variance import fused_variance
 
 __all__ = [
     "DIAGNOSTICS",
-    "Dealer",
     "FusedActing",
     "FusedAdam",
     "FusedGradients",
     "FusedNetworks",
     "Loss",
+    "Shuffler",
     "fuse",
     "fused_actor",
     "fused_gae",

@@ -13,7 +13,7 @@ _POINTER = ctypes.c_void_p
 
 
 class _AdamStep(ctypes.Structure):
-    """Of adam.hpp."""
+    """Struct of adam.hpp."""
 
     _fields_ = [
         ("count", ctypes.c_int64),

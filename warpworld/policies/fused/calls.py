@@ -1,4 +1,4 @@
-"""What passes between Python and the C++ side: structs of the headers beside this file."""
+"""Arguments between Python and the C++ side: structs of the headers beside this file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POINTER, _INT, _INT64, _FLOAT = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, 
 
 
 class LayerParameters(ctypes.Structure):
-    """Of layer.hpp: pointers into torch's memory."""
+    """Struct of layer.hpp: pointers into torch's memory."""
 
     _fields_ = [(name, _POINTER) for name in ("weight", "bias", "weight_gradient", "bias_gradient")]
 
@@ -35,7 +35,7 @@ class Loss(ctypes.Structure):
 
 
 class Rows(ctypes.Structure):
-    """Of losses.hpp: the rows that there are."""
+    """Struct of losses.hpp: the rows that there are."""
 
     _fields_ = [
         *((name, _POINTER) for name in ("observations", "actions", "box_actions", "log_probs", "advantages")),
@@ -44,7 +44,7 @@ class Rows(ctypes.Structure):
 
 
 class Places(ctypes.Structure):
-    """Of strip.hpp: where a strip's rows are among them."""
+    """Struct of strip.hpp: where a strip's rows are among them."""
 
     _fields_ = [
         *((name, _INT64) for name in ("count", "steps", "sequence_stride", "step_stride")),
@@ -53,7 +53,7 @@ class Places(ctypes.Structure):
 
 
 class Runs(ctypes.Structure):
-    """Of strip.hpp: how rows lie in memory."""
+    """Struct of strip.hpp: how rows lie in memory."""
 
     _fields_ = [(name, _INT64) for name in ("length", "stride")]
 
@@ -69,13 +69,13 @@ class Runs(ctypes.Structure):
 
 
 class Common(ctypes.Structure):
-    """Of losses.hpp: what a minibatch's rows have in common."""
+    """Struct of losses.hpp: what a minibatch's rows have in common."""
 
     _fields_ = [*((name, _FLOAT) for name in ("mean", "scale", "weight")), ("count", _INT64)]
 
 
 class ModelShape(ctypes.Structure):
-    """Of model.hpp."""
+    """Struct of model.hpp."""
 
     _fields_ = [
         *((name, _INT) for name in ("num_trunks", "num_heads", "num_workers")),
@@ -84,7 +84,7 @@ class ModelShape(ctypes.Structure):
 
 
 class ForwardCall(ctypes.Structure):
-    """Of forward.hpp."""
+    """Struct of forward.hpp."""
 
     _fields_ = [
         *((name, _POINTER) for name in ("model", "parameters", "observations")),
@@ -94,7 +94,7 @@ class ForwardCall(ctypes.Structure):
 
 
 class ActingCall(ctypes.Structure):
-    """Of forward.hpp."""
+    """Struct of forward.hpp."""
 
     _fields_ = [
         ("forward", ForwardCall),
@@ -103,7 +103,7 @@ class ActingCall(ctypes.Structure):
 
 
 class GradientCall(ctypes.Structure):
-    """Of fused.cpp."""
+    """Struct of fused.cpp."""
 
     _fields_ = [
         *((name, _POINTER) for name in ("model", "parameters", "log_std", "log_std_gradient")),
@@ -114,7 +114,7 @@ class GradientCall(ctypes.Structure):
 
 
 class StepsCall(ctypes.Structure):
-    """Of fused.cpp."""
+    """Struct of fused.cpp."""
 
     _fields_ = [
         *((name, _POINTER) for name in ("gradient", "step", "chunks", "order", "bounds", "commons")),

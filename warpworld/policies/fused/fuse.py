@@ -85,13 +85,13 @@ def _fuse_means(policy: Policy) -> None:
 
 
 def fused_gradient(policy: Policy) -> FusedNetworks | None:
-    """What computes a whole gradient for a fused policy; None for others."""
+    """The C++ networks that compute a whole gradient for a fused policy; None for others."""
     fused = getattr(policy.model, "fused", None)
     return fused if isinstance(fused, FusedNetworks) else None
 
 
 def fused_actor(policy: Policy) -> FusedNetworks | None:
-    """What computes all of a policy's outputs from rows of observations as they are; None if torch has a part in it."""
+    """The C++ networks that compute all of a policy's outputs from raw rows; None if torch has a part in it."""
     fused = fused_gradient(policy)
     is_plain = policy.preprocessing is None and policy.normaliser is None and policy.state_size == 0
     kind, own = type(policy), vars(policy)

@@ -9,7 +9,7 @@
 
 #include "adam.hpp"
 #include "cpu/program.hpp"
-#include "deal.hpp"
+#include "shuffle.hpp"
 #include "forward.hpp"
 #include "gae.hpp"
 #include "variance.hpp"
@@ -187,10 +187,10 @@ static void run_commons(const ww_launch* launch, unsigned first, unsigned end) {
     call.commons[i] = checked_common_of(gradient.rows, call.places(i), gradient.sequences, gradient.loss);
 }
 
-// Passes are dealt side by side.
-static void run_deals(const ww_launch* launch, unsigned first, unsigned end) {
-  const Deal* const deals = *(const Deal* const*)launch->args[0];
-  for (unsigned i = first; i < end; i++) deal_out(deals[i]);
+// Passes are shuffled in parallel.
+static void run_shuffles(const ww_launch* launch, unsigned first, unsigned end) {
+  const Shuffle* const shuffles = *(const Shuffle* const*)launch->args[0];
+  for (unsigned i = first; i < end; i++) shuffle_pass(shuffles[i]);
 }
 
 // Before the chunks of a gradient; returns their number, -1 if there is no memory for them, -2 if a row does not exist.
@@ -222,7 +222,7 @@ int ww_run_program(ww_program*);  // the runtime's
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
 extern const ww_kernel ww_kernel_acting = {WW_ABI, "acting", fused::run_acting};
 extern const ww_kernel ww_kernel_commons = {WW_ABI, "commons", fused::run_commons};
-extern const ww_kernel ww_kernel_deals = {WW_ABI, "deals", fused::run_deals};
+extern const ww_kernel ww_kernel_shuffles = {WW_ABI, "shuffles", fused::run_shuffles};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};
 
 // Floats of a vector: slabs have whole ones.

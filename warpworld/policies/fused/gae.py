@@ -14,7 +14,7 @@ _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
 
 
 class _Gae(ctypes.Structure):
-    """Of gae.hpp."""
+    """Struct of gae.hpp."""
 
     _fields_ = [
         *((name, _INT64) for name in ("steps", "envs", "agents")),

@@ -18,7 +18,7 @@ SOURCE = Path(__file__).resolve().parent / "gated_mean.cpp"
 
 
 class _MeanCall(ctypes.Structure):
-    """Of gated_mean.cpp."""
+    """Struct of gated_mean.cpp."""
 
     _fields_ = [
         *((name, ctypes.c_int64) for name in ("steps", "agents", "size")),
@@ -56,7 +56,7 @@ class GatedMeans:
         return on_cpu and not torch.compiler.is_compiling()
 
     def __call__(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
-        """See ``gated_mean``: (T, S, 2 * size), (S, size) and (T, S) -> (T, S, size), with a gradient."""
+        """Implement ``gated_mean``: (T, S, 2 * size), (S, size) and (T, S) -> (T, S, size), with a gradient."""
         return _NativeMean.apply(said.contiguous(), state.contiguous(), starts.contiguous(), self)
 
     def means(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:

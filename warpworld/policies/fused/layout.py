@@ -24,7 +24,7 @@ Weights = tuple[Tensor, Tensor]  # a matrix, perhaps of more dimensions, and a b
 
 
 class Kind(IntEnum):
-    """Of layer.hpp."""
+    """Enum of layer.hpp."""
 
     LINEAR = 0
     GATED_MEAN = 1
@@ -48,7 +48,7 @@ class _LayerShape(ctypes.Structure):
 
 
 class TrunkShape(ctypes.Structure):
-    """Of trunk.hpp."""
+    """Struct of trunk.hpp."""
 
     _fields_ = [
         *(("num_slabs", _INT), ("num_layers", _INT), ("slabs", _POINTER), ("layers", _POINTER)),
@@ -58,7 +58,7 @@ class TrunkShape(ctypes.Structure):
 
 
 class HeadShape(ctypes.Structure):
-    """Of head.hpp."""
+    """Struct of head.hpp."""
 
     _fields_ = [
         *((name, _INT) for name in ("trunk", "inputs", "outputs", "weight_columns")),

@@ -1,4 +1,4 @@
-"""Which modules have kernels."""
+"""Modules that have kernels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class UnfitError(Exception):
 
 
 class Activation(IntEnum):
-    """Of layer.hpp."""
+    """Enum of layer.hpp."""
 
     PLAIN = 0
     TANH = 1
@@ -24,7 +24,7 @@ _ACTIVATIONS: dict[type[nn.Module], Activation] = {nn.Tanh: Activation.TANH, nn.
 
 
 def activation_of(module: nn.Module) -> Activation:
-    """Which activation a module is.
+    """Activation of a module.
 
     Raises:
         UnfitError: none of tanh and relu.

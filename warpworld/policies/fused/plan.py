@@ -1,4 +1,4 @@
-"""Which networks can be run in C++, and what they are made of there."""
+"""Plans of the networks that can be run in C++."""
 
 from __future__ import annotations
 

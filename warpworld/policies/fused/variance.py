@@ -14,7 +14,7 @@ _POINTER = ctypes.c_void_p
 
 
 class _Variance(ctypes.Structure):
-    """Of variance.hpp."""
+    """Struct of variance.hpp."""
 
     _fields_ = [("count", ctypes.c_int64), ("numbers", _POINTER), ("less", _POINTER), ("found", ctypes.c_double)]
 

@@ -4,7 +4,7 @@ from warpworld.policies.samplers.box import BoxSampler, scaling_to
 from warpworld.policies.samplers.choices import ChoiceSampler
 from warpworld.policies.samplers.deterministic import DeterministicSampler, Noise, NoisySampler
 from warpworld.policies.samplers.explorer import Explorer
-from warpworld.policies.samplers.sampler import Sampler, SamplerMaker, Seat
+from warpworld.policies.samplers.sampler import Sampler, SamplerContext, SamplerMaker
 from warpworld.policies.samplers.squashed import SquashedSampler
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "Noise",
     "NoisySampler",
     "Sampler",
+    "SamplerContext",
     "SamplerMaker",
-    "Seat",
     "SquashedSampler",
     "scaling_to",
 ]

@@ -14,7 +14,7 @@ NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 
 
 class InBox(Sampler):
-    """What all samplers share whose actions lie in a Box."""
+    """Base class of samplers whose actions lie in a Box."""
 
     def constants(self) -> dict[str, float]:
         """The number of dimensions, those of a Box of several axes in one row."""
@@ -22,13 +22,13 @@ class InBox(Sampler):
 
     def arrays(self) -> dict[str, str]:
         """Add ``box``, which scales what was drawn."""
-        name, scaling = f"action_box_{self.seat.group.name}", scaling_to(self._space)
-        self.seat.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="derived")
+        name, scaling = f"action_box_{self.context.group.name}", scaling_to(self._space)
+        self.context.world.add(Array(name, "float32", scaling.shape, per="world", initial=scaling), kept="derived")
         return {"box": name}
 
     @property
     def _space(self) -> Box:
-        space = self.seat.group.action
+        space = self.context.group.action
         assert isinstance(space, Box)
         return space
 
@@ -53,13 +53,15 @@ class BoxSampler(InBox):
 
     def arrays(self) -> dict[str, str]:
         """Add ``log_stds`` too."""
-        name = f"log_stds_{self.seat.group.name}"
-        self.seat.world.add(Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="derived")
+        name = f"log_stds_{self.context.group.name}"
+        self.context.world.add(
+            Array(name, "float32", (self._space.low.size,), per="world", initial=0.0), kept="derived"
+        )
         return {**super().arrays(), "log_stds": name}
 
     def take(self, distribution: Any) -> None:
         """Take the deviations; a script's actions are meant as they are."""
-        log_stds = self.seat.world[f"log_stds_{self.seat.group.name}"]
+        log_stds = self.context.world[f"log_stds_{self.context.group.name}"]
         if distribution is None:
             log_stds.fill_(NO_NOISE)
         else:
@@ -67,7 +69,7 @@ class BoxSampler(InBox):
 
 
 def scaling_to(space: Box) -> np.ndarray:
-    """How a Box's actions come from what a policy draws: (4, size) float32, rows centre, scale, low and high.
+    """Scaling from a policy's draws to a Box's actions: (4, size) float32, rows centre, scale, low and high.
 
     An action is ``centre + scale * drawn``, cut off at low and high. -1 and 1 lead to the ends of a bounded dimension;
     where a bound is infinite, centre is 0 and scale 1.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warpworld.environment import Array
-from warpworld.policies.samplers.sampler import KERNELS, Sampler, Seat
+from warpworld.policies.samplers.sampler import KERNELS, Sampler, SamplerContext
 
 
 class ChoiceSampler(Sampler):
     """Draws each head's choice from its logits; where the world has an ``action_mask``, forbidden choices never.
 
     Args:
-        seat: where the group's numbers lie.
+        context: names and places of the group's numbers.
         kernel: of sample.cu: "sample", "act" or "act_greedily".
         head_sizes: number of choices of each head.
     """
@@ -20,14 +20,14 @@ class ChoiceSampler(Sampler):
     source = KERNELS / "sample.cu"
     outputs_name = "logits"
 
-    def __init__(self, seat: Seat, kernel: str, head_sizes: Sequence[int]) -> None:
+    def __init__(self, context: SamplerContext, kernel: str, head_sizes: Sequence[int]) -> None:
         self._heads = tuple(head_sizes)
-        self.masked = "action_mask" in seat.world.data
-        super().__init__(seat, kernel)
+        self.masked = "action_mask" in context.world.data
+        super().__init__(context, kernel)
 
     def constants(self) -> dict[str, float]:
-        """How the logits divide into heads."""
-        heads, world = self._heads, self.seat.world
+        """Division of the logits into heads."""
+        heads, world = self._heads, self.context.world
         return {
             "NUM_HEADS": len(heads),
             "LOGITS": sum(heads),
@@ -37,12 +37,14 @@ class ChoiceSampler(Sampler):
 
     def arrays(self) -> dict[str, str]:
         """Add ``head_sizes``."""
-        name = f"head_sizes_{self.seat.group.name}"
-        self.seat.world.add(Array(name, "int32", (len(self._heads),), per="world", initial=self._heads), kept="derived")
+        name = f"head_sizes_{self.context.group.name}"
+        self.context.world.add(
+            Array(name, "int32", (len(self._heads),), per="world", initial=self._heads), kept="derived"
+        )
         return {"head_sizes": name}
 
     def kernel_name(self) -> str:
-        """The twin that reads ``action_mask``, where there is one."""
+        """The variant that reads ``action_mask``, where there is one."""
         return f"{super().kernel_name()}_masked" if self.masked else super().kernel_name()
 
     def draw_at_random(self) -> None:

@@ -6,26 +6,26 @@ from dataclasses import dataclass
 
 from warpworld.environment import Array
 from warpworld.policies.samplers.box import InBox
-from warpworld.policies.samplers.sampler import KERNELS, Seat
+from warpworld.policies.samplers.sampler import KERNELS, SamplerContext
 
 
 class DeterministicSampler(InBox):
     """Takes the policy's actions as they are.
 
     Args:
-        seat: where the group's numbers lie.
+        context: names and places of the group's numbers.
     """
 
     source = KERNELS / "sample_box.cu"
     outputs_name = "means"
 
-    def __init__(self, seat: Seat) -> None:
-        super().__init__(seat, "act_greedily")
+    def __init__(self, context: SamplerContext) -> None:
+        super().__init__(context, "act_greedily")
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How actions are disturbed.
+    """Noise on actions.
 
     Attributes:
         kind: "ou" (Ornstein-Uhlenbeck), or "normal".
@@ -46,19 +46,19 @@ class NoisySampler(InBox):
     """Adds noise to the policy's actions, in units in which -1 and 1 are the Box's ends.
 
     Args:
-        seat: where the group's numbers lie.
+        context: names and places of the group's numbers.
         noise: see above.
     """
 
     source = KERNELS / "explore_box.cu"
     outputs_name = "means"
 
-    def __init__(self, seat: Seat, noise: Noise) -> None:
+    def __init__(self, context: SamplerContext, noise: Noise) -> None:
         self._noise = noise
-        super().__init__(seat, f"explore_{noise.kind}")
+        super().__init__(context, f"explore_{noise.kind}")
 
     def constants(self) -> dict[str, float]:
-        """How far the noise varies, too."""
+        """Add the noise's damping and deviation."""
         own = {"NOISE_DAMPING": float(self._noise.damping), "NOISE_STDDEV": float(self._noise.stddev)}
         return {**super().constants(), **own}
 
@@ -66,8 +66,8 @@ class NoisySampler(InBox):
         """Add ``box``, and of Ornstein-Uhlenbeck the state: the noise of each agent and dimension."""
         found = {**super().arrays(), "noise_scale": self._noise.scale, "at_random": self._noise.at_random}
         if self._noise.kind == "ou":
-            group = self.seat.group
+            group = self.context.group
             found["noise"] = f"noise_{group.name}"
             per_agent = (group.size, self._space.low.size)
-            self.seat.world.add(Array(found["noise"], "float32", per_agent, per="env", initial=0.0))
+            self.context.world.add(Array(found["noise"], "float32", per_agent, per="env", initial=0.0))
         return found

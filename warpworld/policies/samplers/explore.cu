@@ -3,8 +3,8 @@
 //
 // The constants are those of sample.cu. Arrays: values (envs, NUM_AGENTS, LOGITS): what the policy expects of each
 // choice, head after head; epsilon (envs,), in [0, 1]; actions (envs, ACTION_AGENTS, NUM_HEADS); action_mask
-// (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice. ring_taken_values, ring_best_values (rows, envs, CREW): row
-// `row` receives, from CREW_FIRST on, the mean over heads of the value of the choice taken, and of the best one.
+// (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice. ring_taken_values, ring_best_values (rows, envs, POLICY_AGENTS):
+// row `row` receives, from FIRST_POLICY_AGENT on, the mean over heads of the value of the choice taken, and of the best one.
 //
 // Where all allowed choices have one value, as those of a random player do, any of them may be taken.
 #include "choices.cuh"
@@ -56,7 +56,7 @@ __device__ inline Choice explore_all(const float* values, const bool* mask, cons
 }
 
 __device__ inline void note_values(const Choice& choice, const int* row, float* taken, float* best, int num_envs) {
-  const size_t place = ((size_t)row[0] * num_envs + env_id()) * CREW + CREW_FIRST + agent_id();
+  const size_t place = ((size_t)row[0] * num_envs + env_id()) * POLICY_AGENTS + FIRST_POLICY_AGENT + agent_id();
   taken[place] = choice.taken_value;
   best[place] = choice.best_value;
 }

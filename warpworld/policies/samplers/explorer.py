@@ -5,32 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from warpworld.policies.samplers.choices import ChoiceSampler
-from warpworld.policies.samplers.sampler import KERNELS, Seat
+from warpworld.policies.samplers.sampler import KERNELS, SamplerContext
 
 
 class Explorer(ChoiceSampler):
     """Takes each head's best choice, or with probability ``epsilon[env]`` any that is allowed.
 
     Args:
-        seat: where the group's numbers lie. Where ``seat.recorded`` has ``ring_taken_values``, the values of what is
-            taken and of what would be best are noted, in the row and from the place that it names.
+        context: names and places of the group's numbers. Where ``context.recorded`` has ``ring_taken_values``, the
+            values of what is taken and of what would be best are noted, in the row and from the place that it names.
         head_sizes: number of choices of each head.
         epsilon: name of the array (num_envs,) float32.
-        crew: agents in a row of these arrays, and the place of the group's first.
+        policy_agents: agents in a row of these arrays, and the place of the group's first.
     """
 
     source = KERNELS / "explore.cu"
     outputs_name = "values"
 
-    def __init__(self, seat: Seat, head_sizes: Sequence[int], epsilon: str, crew: tuple[int, int]) -> None:
-        self._epsilon, self._crew = epsilon, crew
-        notes = "ring_taken_values" in (seat.recorded or {})
-        super().__init__(seat, "explore_and_note" if notes else "explore", head_sizes)
+    def __init__(
+        self, context: SamplerContext, head_sizes: Sequence[int], epsilon: str, policy_agents: tuple[int, int]
+    ) -> None:
+        self._epsilon, self._policy_agents = epsilon, policy_agents
+        notes = "ring_taken_values" in (context.recorded or {})
+        super().__init__(context, "explore_and_note" if notes else "explore", head_sizes)
 
     def constants(self) -> dict[str, float]:
-        """Those of choices, and where the group stands in its crew."""
-        size, first = self._crew
-        return {**super().constants(), "CREW": size, "CREW_FIRST": first}
+        """Those of choices, and where the group stands among them."""
+        size, first = self._policy_agents
+        return {**super().constants(), "POLICY_AGENTS": size, "FIRST_POLICY_AGENT": first}
 
     def arrays(self) -> dict[str, str]:
         """Add ``head_sizes``."""

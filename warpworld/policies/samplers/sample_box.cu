@@ -1,5 +1,5 @@
 // Draws the actions of one agent group that acts in a Box from normal distributions, and records the rollout's row that
-// they belong to. The twin of sample.cu, whose constants it shares; ACTION_SIZE is the number of the Box's dimensions.
+// they belong to. The variant of sample.cu, whose constants it shares; ACTION_SIZE is the number of the Box's dimensions.
 //
 // Arrays: means (envs, NUM_AGENTS, ACTION_SIZE), log_stds (ACTION_SIZE,): of what is drawn. box (4, ACTION_SIZE): centre,
 // scale, low and high: an action is centre + scale * drawn, cut off at low and high. The others as in sample.cu;

@@ -1,4 +1,4 @@
-"""What every sampler is: a kernel file of the package bound to the arrays of one group."""
+"""Base class of samplers: a kernel file of the package bound to the arrays of one group."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ KERNELS = Path(__file__).resolve().parent  # the folder of the samplers' kernels
 
 
 @dataclass(frozen=True)
-class Seat:
-    """Where one group's numbers lie in the store, for the kernel that acts for it.
+class SamplerContext:
+    """A group's place in the store, for the kernel that acts for it.
 
     Attributes:
         world: an unsealed world.
@@ -47,15 +47,15 @@ class Seat:
     recorded: Mapping[str, str] | None = None
 
 
-SamplerMaker = Callable[[Seat, str], "Sampler"]
+SamplerMaker = Callable[[SamplerContext, str], "Sampler"]
 
 
 class Sampler(ABC):
     """Draws one group's actions from its policy's outputs and writes them into the store.
 
-    The kernel file has the kernels ``sample``, which draws and records, its twin ``sample_bytes`` for observations of
-    bytes, ``act``, which draws, and ``act_greedily``, which takes the likeliest action. A subclass names the file and
-    adds constants, arrays and kernels of its own.
+    The kernel file has the kernels ``sample``, which draws and records, its variant ``sample_bytes`` for observations
+    of bytes, ``act``, which draws, and ``act_greedily``, which takes the likeliest action. A subclass names the file
+    and adds constants, arrays and kernels of its own.
 
     Attributes:
         source: the kernel file.
@@ -67,7 +67,7 @@ class Sampler(ABC):
         draw: writes the actions; None before the world is sealed.
 
     Args:
-        seat: where the group's arrays lie.
+        context: names and places of the group's arrays.
         kernel: which kernel draws: "sample", "act" or "act_greedily".
     """
 
@@ -75,10 +75,10 @@ class Sampler(ABC):
     outputs_name: ClassVar[str]
     masked: bool = False
 
-    def __init__(self, seat: Seat, kernel: str) -> None:
-        self.seat, self.kernel = seat, kernel
+    def __init__(self, context: SamplerContext, kernel: str) -> None:
+        self.context, self.kernel = context, kernel
         self.draw: Callable[[], None] | None = None
-        world, group = seat.world, seat.group
+        world, group = context.world, context.group
         actions, first = world.action_array(group.name)
         settings: dict[str, float] = {
             "NUM_AGENTS": group.size,
@@ -87,15 +87,15 @@ class Sampler(ABC):
             "AGENT_STRIDE": group.stride,
             "ACTION_AGENTS": world.num_agents if actions == "actions" else group.size,
             "ACTION_FIRST": first,
-            "OBSERVATION_AGENTS": seat.observed_agents,
-            "OBSERVATION_FIRST": seat.first_observed,
-            "OBSERVATION_SIZE": seat.observation_size,
+            "OBSERVATION_AGENTS": context.observed_agents,
+            "OBSERVATION_FIRST": context.first_observed,
+            "OBSERVATION_SIZE": context.observation_size,
         }
         bound = {
-            "observations": seat.observations,
+            "observations": context.observations,
             "actions": actions,
-            self.outputs_name: seat.outputs,
-            **(seat.recorded or {}),
+            self.outputs_name: context.outputs,
+            **(context.recorded or {}),
         }
         self.settings, self.bound = settings | self.constants(), bound | self.arrays()
         self._functions = world.kernels(self.source, self.settings, aliases=self.bound, writable={actions})
@@ -111,8 +111,8 @@ class Sampler(ABC):
         return {}
 
     def kernel_name(self) -> str:
-        """The kernel that draws; its twin for bytes if the group's observations are bytes."""
-        is_bytes = self.seat.world.data.array(self.seat.observations).dtype == "uint8"
+        """The kernel that draws; its variant for bytes if the group's observations are bytes."""
+        is_bytes = self.context.world.data.array(self.context.observations).dtype == "uint8"
         return "sample_bytes" if self.kernel == "sample" and is_bytes else self.kernel
 
     def take(self, distribution: Any) -> None:  # noqa: B027 (most say nothing else)
@@ -127,11 +127,11 @@ class Sampler(ABC):
 
     def program(self, kernel: str) -> Callable[[], None]:
         """One of the file's kernels, bound to the sealed store."""
-        return self.seat.world.program([self._functions.step(kernel, self.seat.index)])
+        return self.context.world.program([self._functions.step(kernel, self.context.index)])
 
     def step(self, at_random: bool = False) -> RunKernel:
-        """What draws, as a step of a world's program; outputs are zeros where it is to draw at random."""
-        return self._functions.step(self.random_kernel() if at_random else self.kernel_name(), self.seat.index)
+        """The kernel that draws, as a step of a world's program; outputs are zeros where it is to draw at random."""
+        return self._functions.step(self.random_kernel() if at_random else self.kernel_name(), self.context.index)
 
     def random_kernel(self) -> str:
         """The kernel that draws without a policy."""
@@ -140,4 +140,4 @@ class Sampler(ABC):
     @property
     def outputs(self) -> Tensor:
         """The policy's outputs, (num_envs, size, num_outputs) float32, in the sealed store."""
-        return self.seat.world[self.seat.outputs]
+        return self.context.world[self.context.outputs]

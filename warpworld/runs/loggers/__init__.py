@@ -1,4 +1,4 @@
-"""Where a run's metrics go: JSON lines, and what ``saving.loggers`` names. All loggers have one silhouette."""
+"""Loggers of a run's metrics: JSON lines, and what ``saving.loggers`` names. All loggers have one silhouette."""
 
 from warpworld.runs.loggers.json_lines import JsonLines
 from warpworld.runs.loggers.logger import Logger, is_timed

@@ -81,7 +81,7 @@ class TensorBoard(Logger):
 
 
 def tag_of(name: str) -> str:
-    """What TensorBoard calls a metric."""
+    """TensorBoard's name of a metric."""
     if name in _COUNTERS:
         return f"perf/{name.rpartition('/')[2]}"
     return _BESIDE_LOSSES.sub(r"losses/\g<policy>/\g<leaf>", name)

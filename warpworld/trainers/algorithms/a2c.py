@@ -66,5 +66,5 @@ class A2C(OnPolicy):
         return a2c_loss(log_probs, entropies, values, minibatch, self.now)
 
     def fused_loss(self) -> Loss:
-        """The same loss for the fused kernels."""
+        """The loss for the fused kernels."""
         return Loss(normalise_advantages=self.now.norm_adv, ent_coef=self.now.ent_coef, vf_coef=self.now.vf_coef)

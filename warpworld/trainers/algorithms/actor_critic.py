@@ -1,4 +1,4 @@
-"""What algorithms share whose actor acts in a bounded Box and learns from critics of its actions."""
+"""Base of algorithms whose actor acts in a bounded Box and learns from critics of its actions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from warpworld.environment import Group, action_layout
 from warpworld.policies import Policy, backward, build_policy, observation_size, of_stacks
 from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import Sampler, Seat, scaling_to
+from warpworld.policies.samplers import Sampler, SamplerContext, scaling_to
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms.algorithm import Progress
-from warpworld.trainers.algorithms.box_exploration import Dial, at_random
+from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.target_network import TargetNetwork
@@ -90,7 +90,7 @@ class ActorCritic(OffPolicy):
     distribution: ClassVar[type[Deterministic] | type[SquashedGaussian]]
     settings: ActorCriticSettings
     replay: TransitionReplay
-    at_random: Dial
+    at_random: DeviceScalar
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
@@ -120,15 +120,15 @@ class ActorCritic(OffPolicy):
     @staticmethod
     @abstractmethod
     def num_critics(settings: Any) -> int:
-        """How many critics there are."""
+        """Number of critics."""
 
     @abstractmethod
-    def sampler(self, seat: Seat) -> Sampler:
-        """What explores for a group."""
+    def sampler(self, context: SamplerContext) -> Sampler:
+        """Build the exploring sampler of a group."""
 
     @abstractmethod
     def targets_of(self, batch: Transitions, following: Tensor, normals: Tensor) -> Tensor:
-        """What the values of the actions taken are to be: (B,) float32, without gradient.
+        """Targets of the values of the actions taken: (B,) float32, without gradient.
 
         Args:
             batch: the transitions.
@@ -152,16 +152,16 @@ class ActorCritic(OffPolicy):
         super().declare(collector)
         world, settings = collector.world, self.settings
         self.replay = self.transition_replay(collector, settings.rows(self.sizes), frame_stack=settings.frame_stack)
-        crew = self.replay.crew
-        shape = self.num_draws, self.replay.sizes.batch_size, crew.action_size
-        self.normals = Normals(world, crew.name, self.replay.priorities, shape)
-        self.at_random = at_random(collector, crew.name)
-        space = crew.groups[0].action
+        policy_agents = self.replay.policy_agents
+        shape = self.num_draws, self.replay.sizes.batch_size, policy_agents.action_size
+        self.normals = Normals(world, policy_agents.name, self.replay.priorities, shape)
+        self.at_random = at_random(collector, policy_agents.name)
+        space = policy_agents.groups[0].action
         assert isinstance(space, Box)
         self._centre, self._scale = torch.from_numpy(scaling_to(space)[:2]).to(world.device)
         for group in settings.groups:
-            self.replay.act(group, self.policy, "explore", sampler=lambda seat, kernel: self.sampler(seat))
-        settle_size(world, crew, self.replay.items)
+            self.replay.act(group, self.policy, "explore", sampler=lambda context, kernel: self.sampler(context))
+        settle_size(world, policy_agents, self.replay.items)
 
     def set_exploration(self, progress: Progress) -> None:
         """Actions are the policy's once it learns."""

@@ -1,4 +1,4 @@
-"""What an algorithm is: its settings, what it records, how it learns, and the state that it saves."""
+"""Base class of algorithms: settings, records, learning, and saved state."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the training stands when an algorithm learns.
+    """Progress of the training when an algorithm learns.
 
     Attributes:
         fraction: of the run that is done, in [0, 1].
         env_steps: env steps done before this iteration; schedules go by it.
-        generator: on the CPU, what orders are drawn from; in the same state in all processes.
+        generator: on the CPU, what permutations are drawn from; in the same state in all processes.
     """
 
     fraction: float
@@ -34,7 +34,7 @@ class Progress:
 
 
 class Algorithm(ABC):
-    """How one policy learns. An algorithm is one subclass in one file.
+    """Learns one policy. An algorithm is one subclass in one file.
 
     A run repeats T steps of the world, in which every player acts, and an update by every algorithm. ``algorithm: ppo``
     in a config names a packaged one, ``algorithm: module:Class`` one of the user's.
@@ -69,7 +69,7 @@ class Algorithm(ABC):
 
     @classmethod
     def critic_space(cls, environment: Environment, group: Group) -> Box | None:
-        """What of an environment the critic of a group's policy reads; None for what the group's agents observe."""
+        """Inputs that the critic of a group's policy reads; None for the observations of the group's agents."""
         return critic_space(environment, group)
 
     @abstractmethod
@@ -112,7 +112,7 @@ class Algorithm(ABC):
     # ---- saving ------------------------------------------------------------------------------------------------------
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """What its further learning depends on besides the store: tensors, numbers and texts, nested in dicts.
+        """State on which further learning depends besides the store: tensors, numbers and texts, nested in dicts.
 
         The store keeps the arrays that ``declare`` added as state.
         """
@@ -130,7 +130,7 @@ class Algorithm(ABC):
         """Continue from what ``state_dict`` returned, copying its tensors."""
 
     def histories(self) -> Sequence[History]:
-        """What of the store's history its further learning depends on, such as a replay; known once all is declared."""
+        """History on which further learning depends, such as a replay; known once all is declared."""
         return ()
 
     def forget(self) -> str:

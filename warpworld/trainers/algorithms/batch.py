@@ -73,7 +73,7 @@ class Batch:
         return Batch(**joined, blocks=tuple(length for batch in batches for length in batch.blocks))
 
     def all_counted(self) -> Batch:
-        """The same with a mask in which every row counts."""
+        """A copy with a mask in which every row counts."""
         return dataclasses.replace(self, mask=torch.ones_like(self.log_probs, dtype=torch.bool))
 
     def counted(self) -> Batch:
@@ -83,7 +83,7 @@ class Batch:
         return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
 
     def with_blanks(self) -> Batch:
-        """The same with 0 for what is not finite in rows that do not count: of them a network makes numbers then."""
+        """A copy with 0 for what is not finite in rows that do not count, so that a network's outputs are finite."""
         if self.mask is None:
             return self
         blanks = {
@@ -111,7 +111,7 @@ class Batch:
             yield Batch(**dict(zip(names, pieces, strict=True)))
 
     def with_columns(self, **columns: Tensor) -> Batch:
-        """The same rows with other columns."""
+        """A copy of the rows with other columns."""
         return dataclasses.replace(self, **columns)  # type: ignore[arg-type]
 
     # ---- what Sequences have too, where a minibatch is made of more than single rows ---------------------------------
@@ -126,11 +126,11 @@ class Batch:
 
     @property
     def num_rows(self) -> int:
-        """How many rows count, of a batch that is ``counted``."""
+        """Number of rows that count, of a batch that is ``counted``."""
         return len(self)
 
     def counted_rows(self) -> Batch:
-        """The same as ``counted``."""
+        """Return what ``counted`` does."""
         return self.counted()
 
     def row_order(self, order: Tensor, lengths: Sequence[int]) -> tuple[Tensor, list[int]]:
@@ -138,7 +138,7 @@ class Batch:
         return order, list(lengths)
 
     def evaluated(self, policy: Policy) -> tuple[Tensor, Tensor]:
-        """What a policy makes of the rows: outputs (B, num_outputs) and values (B,)."""
+        """Evaluate a policy on the rows: outputs (B, num_outputs) and values (B,)."""
         return policy(self.observations, self.critic_inputs)
 
     def named_tensors(self) -> list[tuple[str, Tensor]]:

@@ -1,4 +1,4 @@
-"""How policies try out actions of a Box: uniform ones until there is something to learn from, then with noise."""
+"""Exploration with actions of a Box: uniform ones until there is something to learn from, then with noise."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from warpworld.environment import Array
 from warpworld.trainers.collecting import Collector
 
 
-class Dial:
-    """A number in the store that kernels explore by; it changes between iterations only.
+class DeviceScalar:
+    """A device scalar that exploring kernels read; it changes between iterations only.
 
     Attributes:
         array: name of the array.
@@ -22,17 +22,17 @@ class Dial:
         self._world.add(array)
 
     def set(self, number: float) -> None:
-        """Settle it for the next iteration."""
+        """Set it for the next iteration."""
         self._world[self.array].fill_(number)
 
 
-def at_random(collector: Collector, name: str) -> Dial:
-    """Whether a policy's actions are drawn uniformly: at first they are."""
+def at_random(collector: Collector, name: str) -> DeviceScalar:
+    """A flag: draw a policy's actions uniformly, as at first."""
     doc = "whether actions are drawn uniformly"
-    return Dial(collector, Array(f"at_random_{name}", "bool", per="world", initial=True, doc=doc))
+    return DeviceScalar(collector, Array(f"at_random_{name}", "bool", per="world", initial=True, doc=doc))
 
 
-def noise_scale(collector: Collector, name: str, scale: float) -> Dial:
-    """What the noise of a policy's actions is multiplied by."""
+def noise_scale(collector: Collector, name: str, scale: float) -> DeviceScalar:
+    """Scale of the noise of a policy's actions."""
     doc = "what noise is multiplied by"
-    return Dial(collector, Array(f"noise_scale_{name}", "float32", per="world", initial=scale, doc=doc))
+    return DeviceScalar(collector, Array(f"noise_scale_{name}", "float32", per="world", initial=scale, doc=doc))

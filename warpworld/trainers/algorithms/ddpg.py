@@ -13,7 +13,7 @@ from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotN
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import TanhHead
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import Noise, NoisySampler, Seat
+from warpworld.policies.samplers import Noise, NoisySampler, SamplerContext
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
@@ -65,14 +65,14 @@ class DDPG(ActorCritic):
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------
     def declare(self, collector: Collector) -> None:
-        """See ``ActorCritic``."""
+        """Implement ``ActorCritic``."""
         self._noise_scale = noise_scale(collector, self.settings.groups[0], self.now.noise_scale)
         super().declare(collector)
 
-    def sampler(self, seat: Seat) -> NoisySampler:
+    def sampler(self, context: SamplerContext) -> NoisySampler:
         """The policy's actions with noise."""
         chosen, arrays = self.settings, (self._noise_scale.array, self.at_random.array)
-        return NoisySampler(seat, Noise(chosen.exploration, chosen.noise_damping, chosen.noise_stddev, *arrays))
+        return NoisySampler(context, Noise(chosen.exploration, chosen.noise_damping, chosen.noise_stddev, *arrays))
 
     def set_exploration(self, progress: Progress) -> None:
         """The noise's scale too."""
@@ -81,7 +81,7 @@ class DDPG(ActorCritic):
 
     # ---- one update --------------------------------------------------------------------------------------------------
     def targets_of(self, batch: Transitions, following: Tensor, normals: Tensor) -> Tensor:
-        """See ``ActorCritic``."""
+        """Implement ``ActorCritic``."""
         chosen, actions = self.settings, self.target_actor.module(following)
         if chosen.td3:
             noise = (chosen.target_noise * normals[0]).clamp(-chosen.target_noise_clip, chosen.target_noise_clip)
@@ -89,7 +89,7 @@ class DDPG(ActorCritic):
         return self.discounted(batch, self.target_critics.module(following, actions).amin(0))
 
     def update_actor(self, seen: Tensor, weights: Tensor, normals: Tensor) -> dict[str, Tensor]:
-        """See ``ActorCritic``; with ``td3`` in some updates only, between which the latest loss is given."""
+        """Implement ``ActorCritic``; with ``td3`` in some updates only, between which the latest loss is given."""
         if self.moves_actor:
             loss = -(weights * self.model.critics(seen, self.model.actor_layers(seen))[0]).mean()
             self.step(self.actor, loss)
@@ -116,6 +116,6 @@ class DDPG(ActorCritic):
         return {**super().state_dict(), "actor_loss": self._actor_loss}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """See ``OffPolicy``."""
+        """Implement ``OffPolicy``."""
         super().load_state_dict(saved)
         self._actor_loss.copy_(saved["actor_loss"])

@@ -1,4 +1,4 @@
-"""What computes advantages and value targets of a group from values and from what its rollout recorded."""
+"""Estimates of advantages and value targets of a group, from values and from its rollout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warpworld.trainers.algorithms.vtrace import vtrace
 
 
 class TargetSettings(Protocol):
-    """What targets read of a policy's settings."""
+    """Settings of a policy that targets read."""
 
     @property
     def gamma(self) -> float:
@@ -67,13 +67,13 @@ class TensorEstimates(Estimates):
         self._settings = settings
 
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-        """See ``Estimates``."""
+        """Implement ``Estimates``."""
         given = {"values": values, **ends, "gamma": self._settings.gamma, "gae_lambda": self._settings.gae_lambda}
         found = fused_gae(**given) if values.device.type == "cpu" else None
         return gae(**given) if found is None else found
 
     def vtrace(self, values: Tensor, log_ratios: Tensor, ends: Mapping[str, Any]) -> Tensor:
-        """See ``Estimates``."""
+        """Implement ``Estimates``."""
         settings = self._settings
         return vtrace(
             values=values,

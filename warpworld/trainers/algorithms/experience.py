@@ -68,7 +68,7 @@ def step_values(seen: Trajectories, policy: Policy) -> Tensor:
 
 
 def ends_of(seen: Trajectories, policy: Policy) -> dict[str, Any]:
-    """What value targets are made of besides the values: the arguments of ``gae`` and ``vtrace`` of these names.
+    """Inputs of value targets besides the values: the arguments of ``gae`` and ``vtrace`` of these names.
 
     A recurrent policy evaluates what follows the last step, and final observations, with the states in which it acted.
     """
@@ -93,7 +93,7 @@ def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
 
 
 def rows_at_once(policy: Policy, observations: Tensor) -> int:
-    """How many of these rows a value forward takes."""
+    """Number of these rows that a value forward takes."""
     most = VALUE_ROWS[observations.device.type] if fused_gradient(policy) is None else FUSED_ROWS
     return min(most, VALUE_FEATURES // observations.shape[-1] or 1)
 

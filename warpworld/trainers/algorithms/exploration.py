@@ -1,4 +1,4 @@
-"""How far actions chosen by values explore: shares of random actions, one for each env."""
+"""Exploration of actions chosen by values: shares of random actions, one for each env."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from warpworld.config.schedules import value_at
 from warpworld.environment import Array, action_heads
 from warpworld.policies import Policy
-from warpworld.policies.samplers import Explorer, Seat
+from warpworld.policies.samplers import Explorer, SamplerContext
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import Replay
 
@@ -46,11 +46,11 @@ class Epsilon:
 
     def act(self, replay: Replay, group: str, policy: Policy) -> None:
         """Let a policy explore for a group, whose steps a replay records."""
-        crew = replay.crew
-        place = crew.size, crew.first(group)
+        policy_agents = replay.policy_agents
+        place = policy_agents.size, policy_agents.first(group)
 
-        def sampler(seat: Seat, kernel: str) -> Explorer:
-            return Explorer(seat, action_heads(seat.group.action), self._arrays[group], place)
+        def sampler(context: SamplerContext, kernel: str) -> Explorer:
+            return Explorer(context, action_heads(context.group.action), self._arrays[group], place)
 
         replay.act(group, policy, "explore", sampler=sampler, recorded=replay.value_arrays)
 

@@ -108,7 +108,7 @@ class FlatParameters:
         return norm
 
     def native_step(self, max_grad_norm: float = math.inf) -> int | None:
-        """What C++ takes such steps by: see ``FusedAdam.prepared``; None where torch takes them."""
+        """Address of such steps' arguments for C++, see ``FusedAdam.prepared``; None if torch takes the steps."""
         if self.native is None or not self._is_native(self.native):
             return None
         return self.native.prepared(self.optimizer, self.vector, max_grad_norm)
@@ -157,7 +157,7 @@ class FlatParameters:
 
 
 def _does_not_fit(error: Exception) -> RunError:
-    """What a saved state is refused with that torch does not take."""
+    """Error for a saved state that torch refuses."""
     said = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
     return RunError(
         f"the saved state does not fit this policy ({said}); use the model settings and the env that it was saved with"
@@ -182,7 +182,7 @@ def flattened(module: nn.Module) -> nn.Parameter:
 
 
 def _places(parameters: Sequence[Tensor]) -> list[int]:
-    """Where each begins in the vector."""
+    """First place of each in the vector."""
     lengths = [parameter.numel() + _padding(parameter) for parameter in parameters]
     return list(accumulate(lengths, initial=0))[:-1]
 

@@ -24,7 +24,7 @@ def by_autograd(
     """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row.
 
     Args:
-        rows: that the epoch deals.
+        rows: that the epoch shuffles.
         epoch: the minibatches.
         losses: the loss of one, and its diagnostics.
         parameters: of the policy.
@@ -40,7 +40,7 @@ def by_autograd(
 
 @dataclass(frozen=True)
 class InCpp:
-    """What C++ makes of a policy's minibatches: the same without autograd, and without a copy of rows but of bytes.
+    """Gradients of a policy's minibatches in C++: without autograd, and without a copy of rows but of bytes.
 
     Attributes:
         fused: the policy's networks.
@@ -74,7 +74,7 @@ class InCpp:
         """Take all steps of an epoch, without Python between them, where Adam's are C++'s.
 
         Args:
-            rows: that the epoch deals.
+            rows: that the epoch shuffles.
             epoch: the minibatches.
             max_grad_norm: to which a gradient's length is scaled down.
 

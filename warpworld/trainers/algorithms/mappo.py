@@ -118,7 +118,7 @@ class MAPPO(PPO):
 
     # ---- what the critic reads ---------------------------------------------------------------------------------------
     def seen(self) -> list[Trajectories]:
-        """What was recorded of the group, with what its critic reads."""
+        """Trajectories of the group, with the inputs of its critic."""
         return [self._with_central(seen) for seen in super().seen()]
 
     def _with_central(self, seen: Trajectories) -> Trajectories:
@@ -178,13 +178,13 @@ class MAPPO(PPO):
         return torch.where(was_cut.unsqueeze(-1), with_it, read)
 
     def _read(self, observations: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
-        """What the critic of each agent reads, (..., n, numbers); of observations, (..., n, entries)."""
+        """Inputs of each agent's critic, (..., n, numbers), from observations, (..., n, entries)."""
         assert self.policy.central is not None
         with torch.no_grad():
             return self.policy.central(self.policy.features(observations), declared, takes_part)
 
     def _takes_part_next(self) -> Tensor | None:
-        """Which agents take part in the step that follows the last, (num_envs, n) bool; None for all."""
+        """Flags of the agents that take part in the step that follows the last, (num_envs, n) bool; None for all."""
         (group,) = self.settings.groups
         world = self._world
         return world["agent_mask"][:, world.groups[group].slice] if "agent_mask" in world.data else None
@@ -196,7 +196,7 @@ def critic_state(group: str) -> str:
 
 
 def central_inputs(settings: MAPPOSettings, group: Group, state: Box | None) -> CentralInputs:
-    """What makes the inputs of a group's critic.
+    """Build what makes the inputs of a group's critic.
 
     Args:
         settings: of its policy.
@@ -218,7 +218,7 @@ def central_inputs(settings: MAPPOSettings, group: Group, state: Box | None) -> 
 
 
 def _takes_part_finally(seen: Trajectories) -> Tensor | None:
-    """Which agents were left in the final observations of truncated episodes, (k, n) bool; None for all."""
+    """Flags of the agents left in the final observations of truncated episodes, (k, n) bool; None for all."""
     if seen.mask is None:
         return None
     left = seen.finals.taken(seen.mask)

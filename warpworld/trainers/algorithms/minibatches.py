@@ -1,6 +1,6 @@
-"""Which rows a minibatch has: a share of a random order, drawn over the rows of all processes.
+"""Minibatches of a rollout's rows: parts of a random permutation, drawn over the rows of all processes.
 
-Where the policy is recurrent, read "sequences" for "rows": what is dealt is whole sequences then.
+Where the policy is recurrent, read "sequences" for "rows": whole sequences are shuffled then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from warpworld.policies.fused import Dealer
+from warpworld.policies.fused import Shuffler
 from warpworld.trainers.algorithms.batch import NORM_EPS
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.processes.distributed import ProcessGroup
@@ -33,23 +33,23 @@ class Epoch:
 
 
 class Minibatches:
-    """Deals a rollout's rows into minibatches, in a new order in each epoch.
+    """Shuffles a rollout's rows into minibatches, anew in each epoch.
 
-    All processes draw the same order of all rows that count, numbered as one process would number them, and each takes
-    its own out of every part. So the minibatches of the processes unite to those of a single one.
+    All processes draw the same permutation of all rows that count, numbered as one process would number them, and each
+    takes its own out of every part. So the minibatches of the processes unite to those of a single one.
 
     Attributes:
-        rows: this process's rows that are dealt.
-        total: how many there are to deal in all processes.
+        rows: this process's rows that are shuffled.
+        total: their number in all processes.
         num_rows: how many single rows these are in all processes.
 
     Args:
         batch: this process's rows; where there are several processes, with their blocks.
         wanted: how many minibatches; less where there are fewer rows.
         processes: those that learn together.
-        keeps_all: deal rows that do not count, too, with their mask: how many count is then not read to the host, and
-            no shape depends on it.
-        dealer: deals rows on the cpu; None for one of its own.
+        keeps_all: shuffle rows that do not count, too, with their mask: how many count is then not read to the host,
+            and no shape depends on it.
+        shuffler: shuffles rows on the cpu; None for one of its own.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class Minibatches:
         wanted: int,
         processes: ProcessGroup,
         keeps_all: bool = False,
-        dealer: Dealer | None = None,
+        shuffler: Shuffler | None = None,
     ) -> None:
-        self._batch, self._keeps_all, self._dealer = batch, keeps_all, dealer or Dealer()
-        self.rows = self._dealt(batch)
+        self._batch, self._keeps_all, self._shuffler = batch, keeps_all, shuffler or Shuffler()
+        self.rows = self._kept(batch)
         self.total = len(self.rows)
         self.num_rows = len(self.rows.rows) if keeps_all else self.rows.num_rows
         self._processes, self._device = processes, self.rows.rows.observations.device
@@ -78,15 +78,15 @@ class Minibatches:
         more = self.total % self._parts
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
-    def deal(self, orders: torch.Generator | Tensor, passes: int = 1) -> Epoch:
+    def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
         """The next epoch.
 
         Args:
-            orders: what an order of ``total`` numbers is drawn from, or where the rows are on a GPU, its seed; or such
-                an order, on the rows' device.
+            permutations: the generator that a permutation of ``total`` numbers is drawn from, or where the rows are on
+                a GPU, its seed; or such a permutation, on the rows' device.
             passes: how many the epoch has; more than one where this is the only process, and its rows are on the cpu.
         """
-        order = orders if isinstance(orders, Tensor) else self._order(orders, passes)
+        order = permutations if isinstance(permutations, Tensor) else self._permutation(permutations, passes)
         if self._numbers is None:
             return Epoch(order, self.lengths * passes, [1.0] * self._parts * passes)
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
@@ -95,7 +95,7 @@ class Minibatches:
         return Epoch(torch.cat(parts).to(self._device), [len(part) for part in parts], self._shares(parts))
 
     def _shares(self, parts: Sequence[Tensor]) -> list[float]:
-        """Which part of each minibatch's rows is in this process."""
+        """This process's share of each minibatch's rows."""
         if self._weights is None:
             return [len(part) / whole for part, whole in zip(parts, self.lengths, strict=True)]
         own = torch.stack([self._weights[part].sum() for part in parts]).double()
@@ -103,16 +103,16 @@ class Minibatches:
 
     def retarget(self, returns: Tensor) -> None:
         """Write other value targets over those of the rows: one for each row of the batch that was given."""
-        dealt = returns if self._keeps_all else self._dealt(self._batch.with_columns(returns=returns)).rows.returns
-        self.rows.rows.returns.copy_(dealt)
+        shuffled = returns if self._keeps_all else self._kept(self._batch.with_columns(returns=returns)).rows.returns
+        self.rows.rows.returns.copy_(shuffled)
 
-    def _dealt(self, batch: Experience) -> Experience:
+    def _kept(self, batch: Experience) -> Experience:
         return batch.with_blanks() if self._keeps_all else batch.counted()
 
-    def _order(self, generator: torch.Generator, passes: int) -> Tensor:
-        """An order of the rows, on their device: shuffling on the host would keep a GPU waiting."""
+    def _permutation(self, generator: torch.Generator, passes: int) -> Tensor:
+        """A permutation of the rows, on their device: shuffling on the host would keep a GPU waiting."""
         if self._device.type == "cpu":
-            return self._dealer(self.total, self._parts, generator, passes)
+            return self._shuffler(self.total, self._parts, generator, passes)
         if generator.device.type == self._device.type:
             return torch.randperm(self.total, generator=generator, device=self._device)
         seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
@@ -124,14 +124,14 @@ class Minibatches:
         """The rows, with advantages of mean 0 and (unbiased) standard deviation 1 in each minibatch of all processes.
 
         Args:
-            epoch: what ``deal`` gave.
+            epoch: what ``shuffle`` returned.
         """
         advantages = self.rows.rows.advantages
         order, lengths = self.rows.row_order(epoch.order, epoch.lengths)
         wholes = self._processes.sum(torch.tensor(lengths, dtype=advantages.dtype, device=advantages.device))
-        dealt = advantages[order].split(lengths)
-        means = self._processes.sum(torch.stack([part.sum() for part in dealt])) / wholes
-        centred = [part - mean for part, mean in zip(dealt, means, strict=True)]
+        shuffled = advantages[order].split(lengths)
+        means = self._processes.sum(torch.stack([part.sum() for part in shuffled])) / wholes
+        centred = [part - mean for part, mean in zip(shuffled, means, strict=True)]
         squares = self._processes.sum(torch.stack([(part**2).sum() for part in centred]))
         deviations = (squares / (wholes - 1).clamp(min=1)).sqrt() + NORM_EPS
         scaled = [part / deviation for part, deviation in zip(centred, deviations, strict=True)]

@@ -1,4 +1,4 @@
-"""What VDN and QMIX share: values of teams, mixed from those of their agents, learnt from the reward of the team."""
+"""Base of VDN and QMIX: values of teams, mixed from those of their agents, learnt from the reward of the team."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Mixing(QLearning):
     @classmethod
     @abstractmethod
     def mixer(cls, settings: Any, group: Group, state: Box | None) -> nn.Module:
-        """What mixes the values of a group's agents, see ``TeamQNetwork``; ``state`` is None where none is declared."""
+        """Build the mixer of a group's values, see ``TeamQNetwork``; ``state`` is None if none is declared."""
 
     def state_array(self, group: Group) -> str | None:
         """Name of the array that the environment declares as the state; None where none is kept."""
@@ -125,7 +125,7 @@ class Mixing(QLearning):
 
     @staticmethod
     def state(declared: Tensor | None, features: Tensor, takes_part: Tensor) -> Tensor:
-        """What a mixer reads: (B, numbers) float32.
+        """Inputs of a mixer: (B, numbers) float32.
 
         Args:
             declared: (B, numbers), by the environment; None takes all agents' features one behind the other, zeros for

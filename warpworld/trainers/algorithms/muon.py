@@ -19,7 +19,7 @@ ADAM_EPS = 1e-5
 
 @dataclass(frozen=True)
 class Matrix:
-    """Where a matrix of weights lies in a vector: ``rows * columns`` numbers from ``first`` on."""
+    """Place of a matrix of weights in a vector: ``rows * columns`` numbers from ``first`` on."""
 
     first: int
     rows: int

@@ -1,4 +1,4 @@
-"""What off-policy algorithms share: a replay, steps of an optimiser on what was drawn from it, target networks."""
+"""Base of off-policy algorithms: a replay, steps of an optimiser on its draws, target networks."""
 
 from __future__ import annotations
 
@@ -125,12 +125,12 @@ class OffPolicySettings(LearnerConfig):
 
     @property
     def optimizer_maker(self) -> OptimizerMaker:
-        """What makes the optimiser of a vector."""
+        """Build the optimiser of a vector."""
         return partial(OPTIMIZERS[self.optimizer], eps=self.optimizer_eps)
 
     @property
     def maker_without_matrices(self) -> OptimizerMaker:
-        """The same for what has no matrix, such as a temperature: Adam in place of Muon."""
+        """Build the optimiser of parameters without a matrix, such as a temperature: Adam in place of Muon."""
         return partial(adam, eps=self.optimizer_eps) if self.optimizer == "muon" else self.optimizer_maker
 
 
@@ -208,7 +208,7 @@ class OffPolicy(Algorithm):
             self.take_in(seen, int(self.processes.sum(torch.tensor(len(seen)))))
 
     def draw_sizes(self, rows: int) -> dict[str, Any]:
-        """What the settings say of every kind of replay, see ``DrawSizes``; ``rows`` are those of the ring."""
+        """Sizes from the settings for every kind of replay, see ``DrawSizes``; ``rows`` are those of the ring."""
         settings = self.settings
         return {
             "rows": rows,
@@ -240,7 +240,7 @@ class OffPolicy(Algorithm):
 
     # ---- one update --------------------------------------------------------------------------------------------------
     def variant(self) -> Hashable:
-        """Which of the ways to update is next, where an algorithm has several: each is a CUDA graph of its own."""
+        """Key of the next update's CUDA graph; override it if updates differ."""
         return None
 
     def written(self) -> list[Tensor]:
@@ -279,14 +279,14 @@ class OffPolicy(Algorithm):
 
     @property
     def sizes(self) -> Sizes:
-        """What an iteration of all processes brings."""
+        """Sizes of an iteration of all processes."""
         collector, groups = self._collector, self._collector.world.groups
         agents = sum(groups[name].size for name in self.settings.groups)
         return Sizes(collector.total_envs, collector.num_steps, agents)
 
     @property
     def transitions(self) -> int:
-        """How many were ever recorded, in all processes."""
+        """Number of transitions ever recorded, in all processes."""
         return self._steps * self.sizes.num_envs * self.settings.per_env(self.sizes)
 
     def set_exploration(self, progress: Progress) -> None:
@@ -347,7 +347,7 @@ class OffPolicy(Algorithm):
         return [self.replay.history]
 
     def forget(self) -> str:
-        """See ``Algorithm``; it learns again once ``learning_starts`` transitions are recorded."""
+        """Implement ``Algorithm``; it learns again once ``learning_starts`` transitions are recorded."""
         super().forget()
         self._steps = 0
         return f"it learns again after {self.settings.learning_starts:,} more transitions"

@@ -1,4 +1,4 @@
-"""What on-policy algorithms share: from a rollout's rows to new weights."""
+"""Base of on-policy algorithms: from a rollout's rows to new weights."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from warpworld.config import (
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.policies.fused import DIAGNOSTICS, Dealer, Loss, fused_gradient, fused_variance
+from warpworld.policies.fused import DIAGNOSTICS, Loss, Shuffler, fused_gradient, fused_variance
 from warpworld.policies.moments import moments, variance_of
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.captured_update import CapturedUpdate
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
 from warpworld.trainers.algorithms.gradients import InCpp, by_autograd, one_torch_thread
-from warpworld.trainers.algorithms.held_estimates import HeldEstimates
-from warpworld.trainers.algorithms.held_update import HeldUpdate
+from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.muon import muon
-from warpworld.trainers.algorithms.passes import Orders, Passes, Renewed
+from warpworld.trainers.algorithms.passes import Passes, Permutations, RecomputedTargets
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.algorithms.targets import TARGETS, Targets
 from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
@@ -89,7 +89,7 @@ class OnPolicySettings(LearnerConfig):
 
 
 class OnPolicy(Algorithm):
-    """Learns from rollouts: rows are dealt at random into minibatches, one step of Adam each.
+    """Learns from rollouts: rows are shuffled into minibatches, one step of Adam each.
 
     Among several processes each adds up what its own rows say, and one sum over all of them a minibatch makes it what a
     single process with all rows would have; the weights stay the same in all, bit for bit.
@@ -98,7 +98,7 @@ class OnPolicy(Algorithm):
         loss_diagnostics: names of the numbers that the loss gives.
         now: the settings of the present update, with the values of schedules.
         learning_rate: of the present update.
-        deals_all: whether rows that do not count are dealt too, with no weight, so that no shape depends on how many
+        shuffles_all: whether rows that do not count are shuffled too, with no weight: no shape depends on how many
             there are: where CUDA graphs are captured.
         passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
@@ -113,14 +113,14 @@ class OnPolicy(Algorithm):
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
-        self.deals_all = False
-        self._held: HeldUpdate | None = None  # where CUDA graphs are captured, and so are
-        self._estimates: list[HeldEstimates] | None = None
+        self.shuffles_all = False
+        self._captured: CapturedUpdate | None = None  # where CUDA graphs are captured, and so are
+        self._estimates: list[KernelEstimates] | None = None
         self.now = self._settings_at(0)
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
         self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
-        self._dealer = Dealer()
+        self._shuffler = Shuffler()
         self._of_loss = (*self.loss_diagnostics, "grad_norm")
         self.diagnostics = (*self._of_loss, "explained_variance")
         self._passes = Passes(self._of_loss, self.parameters.gradient)
@@ -182,40 +182,45 @@ class OnPolicy(Algorithm):
         steps = 1 if isinstance(self.policy, RecurrentPolicy) else collector.num_steps
         rows = steps * collector.world.num_envs * sum(sizes)
         name, numbers = "_".join(self.settings.groups), ("learning_rate", *self._scheduled)
-        self.deals_all = True
-        self._held = HeldUpdate(collector, name, rows, numbers)
-        self._estimates = [HeldEstimates(collector, group, self.settings) for group in self.settings.groups]
+        self.shuffles_all = True
+        self._captured = CapturedUpdate(collector, name, rows, numbers)
+        self._estimates = [KernelEstimates(collector, group, self.settings) for group in self.settings.groups]
         self._is_captured = collector.graph_steps > 0
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """One update from the rollout that stands in the store."""
+        # learning rate and other scheduled settings
         self.set_progress(progress.fraction, progress.env_steps)
-        if self._held is None:
-            self._run(lambda: self._begin_with_rollout(progress.generator), self._targets.renews)
+        # the update, launch by launch or as CUDA graphs
+        if self._captured is None:
+            self._run(lambda: self._begin_with_rollout(progress.generator), self._targets.recomputes)
         else:
             numbers = [self.learning_rate, *(getattr(self.now, name) for name in self._scheduled)]
-            self._held.turn(progress.generator, numbers)
-            self._held.run(self._parts(self._begin_on_device, 1), self._written, self._is_captured)
+            self._captured.turn(progress.generator, numbers)
+            self._captured.run(self._parts(self._begin_on_device, 1), self._written, self._is_captured)
         return self._diagnosed()
 
-    def _begin_with_rollout(self, orders: Orders) -> None:
+    def _begin_with_rollout(self, permutations: Permutations) -> None:
+        # advantages and value targets of the rollout's rows
         targets = self._targets(self.policy, self.seen(), self.settings, self._estimates)
         experience = targets.experience()
+        # the scale of values, from these targets
         self.units.follow(experience)
-        renewed = (lambda: self.units.of_returns(targets.renewed())) if targets.renews else None
-        self._begin(self.units.of_experience(experience), orders, renewed)
+        # the first pass over the rows
+        recomputed = (lambda: self.units.of_returns(targets.recomputed())) if targets.recomputes else None
+        self._begin(self.units.of_experience(experience), permutations, recomputed)
 
     @property
     def _targets(self) -> type[Targets]:
         return TARGETS[self.settings.value_targets]
 
     def _begin_on_device(self) -> None:
-        """The same where a CUDA graph holds it: settings that change, and orders of rows, are read on the device."""
-        assert self._held is not None
-        numbers = self._held.numbers()
+        """Begin a captured update: settings that change, and permutations of rows, are read on the device."""
+        assert self._captured is not None
+        numbers = self._captured.numbers()
         self.now = self.now.model_copy(update={name: numbers[name] for name in self._scheduled})
         self.parameters.rate_on_device().copy_(numbers["learning_rate"])
-        self._begin_with_rollout(self._held.order)
+        self._begin_with_rollout(self._captured.permutation)
 
     def _written(self) -> list[Tensor]:
         """All that an update writes besides arrays of the store."""
@@ -223,7 +228,7 @@ class OnPolicy(Algorithm):
         return [*self.parameters.tensors(), rate, *self._passes.tensors(), self._found, *self.policy.buffers()]
 
     def seen(self) -> list[Trajectories]:
-        """What was recorded of each group."""
+        """Trajectories of each group."""
         return [self._rollout.trajectories(group) for group in self.settings.groups]
 
     def charts(self) -> dict[str, float]:
@@ -242,7 +247,7 @@ class OnPolicy(Algorithm):
     def build_networks(
         cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None
     ) -> Policy:
-        """What ``Algorithm.build_policy`` builds; arguments as there."""
+        """Build what ``Algorithm.build_policy`` does; arguments as there."""
         return super().build_policy(settings, group, generator, critic_input)
 
     # ---- schedules ---------------------------------------------------------------------------------------------------
@@ -256,7 +261,7 @@ class OnPolicy(Algorithm):
         self.now = self._settings_at(env_steps)
         remaining = 1.0 - min(max(fraction, 0.0), 1.0) if self.settings.anneal_lr else 1.0
         self.learning_rate = remaining * self.now.learning_rate
-        if self._held is None:
+        if self._captured is None:
             self.parameters.learning_rate = self.learning_rate
 
     def _settings_at(self, env_steps: int) -> Any:
@@ -270,19 +275,21 @@ class OnPolicy(Algorithm):
         return [name for name in self.settings.scheduled() if name != "learning_rate"]
 
     # ---- learning ----------------------------------------------------------------------------------------------------
-    def update(self, batch: Experience, orders: Orders, renewed: Renewed | None = None) -> dict[str, Tensor]:
+    def update(
+        self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None = None
+    ) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
 
         Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
-        are captured they are dealt with the others, and count for nothing. The host does not wait for the device, but
-        elsewhere with a mask once at the start, and with PPO's ``target_kl`` between two epochs. A normaliser takes the
-        rows in when all is done.
+        are captured they are shuffled with the others, and count for nothing. The host does not wait for the device,
+        but elsewhere with a mask once at the start, and with PPO's ``target_kl`` between two epochs. A normaliser takes
+        the rows in when all is done.
 
         Args:
             batch: rows on the policy's device, sequences for a recurrent policy.
-            orders: what the orders are drawn from, and nothing else, in the same state in all processes; or what gives
+            permutations: what they are drawn from, and nothing else, in the same state in all processes; or what gives
                 them.
-            renewed: what gives new value targets for all rows of the batch, by the present weights, before each pass
+            recomputed: what gives new value targets for all rows of the batch, by the present weights, before each pass
                 but the first; None keeps the batch's. They are written over the batch's.
 
         Returns:
@@ -290,14 +297,16 @@ class OnPolicy(Algorithm):
             length before clipping are means over all minibatches of the update; explained_variance is that of
             ``batch.values``, 0 where the returns do not differ. All are 0 if no row counts.
         """
-        self._run(lambda: self._begin(batch, orders, renewed), renewed is not None)
+        self._run(lambda: self._begin(batch, permutations, recomputed), recomputed is not None)
         return {name: value.clone() for name, value in self._diagnosed().items()}
 
-    def _run(self, begin: Part, renews: bool) -> None:
+    def _run(self, begin: Part, recomputes: bool) -> None:
         """One update from the rows that ``begin`` settles, without CUDA graphs."""
+        # how many passes are one call: all of them in C++ if nothing is done between two
         in_cpp = self._in_cpp() is not None
-        between = renews or self.may_end_early or self.processes.several  # whether something is done between passes
+        between = recomputes or self.may_end_early or self.processes.several  # whether something is done between passes
         at_once = self.num_epochs if in_cpp and self.passes_in_cpp and not between else 1
+        # the passes
         with one_torch_thread() if in_cpp else contextlib.nullcontext():
             self._parts(begin, at_once).run()
         self._passes.drop()
@@ -310,7 +319,7 @@ class OnPolicy(Algorithm):
             self._pass(at_once)
 
         def another() -> None:
-            self._passes.renew()
+            self._passes.recompute_targets()
             self._pass()
 
         def is_enough() -> bool:
@@ -319,14 +328,14 @@ class OnPolicy(Algorithm):
         passes = self.num_epochs // at_once
         return UpdateParts(first, another, self._end, passes, is_enough if self.may_end_early else None)
 
-    def _begin(self, batch: Experience, orders: Orders, renewed: Renewed | None) -> None:
+    def _begin(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         settings = self.settings
-        minibatches = Minibatches(batch, settings.num_minibatches, self.processes, self.deals_all, self._dealer)
-        self._passes.begin(minibatches, orders, renewed)
+        minibatches = Minibatches(batch, settings.num_minibatches, self.processes, self.shuffles_all, self._shuffler)
+        self._passes.begin(minibatches, permutations, recomputed)
 
     def _pass(self, count: int = 1) -> None:
         if self._passes.minibatches.total:
-            self._passes.end(self._epoch(self._passes.minibatches, self._passes.deal(count)), count)
+            self._passes.end(self._epoch(self._passes.minibatches, self._passes.shuffle(count)), count)
 
     def _end(self) -> None:
         """Let a normaliser take the rows in, and leave the diagnostics at their place."""
@@ -334,8 +343,10 @@ class OnPolicy(Algorithm):
         if minibatches.total == 0:
             self._found.zero_()
             return
-        rows = minibatches.rows.rows if self.deals_all else minibatches.rows.counted_rows()
+        # the normaliser of observations
+        rows = minibatches.rows.rows if self.shuffles_all else minibatches.rows.counted_rows()
         self.take_in(rows.observations, minibatches.num_rows, rows.mask)
+        # diagnostics, in the tensor that stays at its place
         found = {**self._passes.means(), "explained_variance": self._explained_variance(rows, minibatches.num_rows)}
         torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
 
@@ -371,7 +382,7 @@ class OnPolicy(Algorithm):
         return in_cpp.gradients(rows, epoch)
 
     def _in_cpp(self) -> InCpp | None:
-        """What computes the present update in C++; None where torch does."""
+        """The C++ gradients of the present update; None if torch computes them."""
         fused = fused_gradient(self.policy)
         loss = None if fused is None else self.fused_loss()
         return None if fused is None or loss is None else InCpp(fused, loss, self.policy, self.parameters)
@@ -411,8 +422,8 @@ class OnPolicy(Algorithm):
         return torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
 
     def _variance(self, numbers: Tensor, less: Tensor | None = None) -> Tensor:
-        """Of ``numbers``, or of ``numbers - less``; nothing is read to the host where CUDA graphs are captured."""
-        found = fused_variance(numbers, less) if self._held is None and numbers.device.type == "cpu" else None
+        """Variance of ``numbers``, or of ``numbers - less``; captured updates read nothing to the host."""
+        found = fused_variance(numbers, less) if self._captured is None and numbers.device.type == "cpu" else None
         return variance_of(numbers if less is None else numbers - less) if found is None else found
 
     # ---- saving ------------------------------------------------------------------------------------------------------
@@ -433,5 +444,5 @@ class OnPolicy(Algorithm):
             RunError: the state belongs to a policy of other sizes.
         """
         self.parameters.load_state(saved["optimizer"])
-        if self._held is not None:
-            self._held.forget()
+        if self._captured is not None:
+            self._captured.forget()

@@ -1,4 +1,4 @@
-"""How far an on-policy update is: its rows, the passes over them, and what these came to."""
+"""Progress of an on-policy update: its rows, the passes over them, and their diagnostics."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from torch import Tensor
 
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 
-Orders = torch.Generator | Callable[[Tensor], Tensor]
-"""What the orders of rows are drawn from; or what gives a pass's order, (rows,) int64, by its number, (1,) int64."""
-Renewed = Callable[[], Tensor]
+Permutations = torch.Generator | Callable[[Tensor], Tensor]
+"""A generator to draw permutations of rows from; or a function from a pass's number, (1,) int64, to (rows,) int64."""
+RecomputedTargets = Callable[[], Tensor]
 """Gives new value targets of all rows, (rows,) float32."""
 
 
@@ -20,7 +20,7 @@ class Passes:
 
     Attributes:
         names: of the diagnostics that each minibatch has.
-        minibatches: deals the rows of the present update.
+        minibatches: shuffles the rows of the present update.
 
     Args:
         names: see above.
@@ -38,41 +38,43 @@ class Passes:
         """All that a pass changes here."""
         return [self._done, self._sums, self._latest]
 
-    def begin(self, minibatches: Minibatches, orders: Orders, renewed: Renewed | None) -> None:
+    def begin(self, minibatches: Minibatches, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         """Begin with an update's first pass.
 
         Args:
             minibatches: of the rows.
-            orders: of the passes.
-            renewed: gives other value targets of all rows for another pass; None keeps those there are.
+            permutations: of the passes.
+            recomputed: gives other value targets of all rows for another pass; None keeps those there are.
         """
-        self.minibatches, self._orders, self._renewed = minibatches, orders, renewed
+        self.minibatches, self._permutations, self._recomputed = minibatches, permutations, recomputed
         for tensor in self.tensors():
             tensor.zero_()
 
     def drop(self) -> None:
-        """Give the rows' memory back, behind an update without CUDA graphs."""
-        del self.minibatches, self._orders, self._renewed
+        """Free the rows after an update that used no CUDA graph."""
+        del self.minibatches, self._permutations, self._recomputed
 
-    def renew(self) -> None:
-        """Let the rows have the value targets of another pass."""
-        if self._renewed is not None:
-            self.minibatches.retarget(self._renewed())
+    def recompute_targets(self) -> None:
+        """Recompute the rows' value targets for another pass."""
+        if self._recomputed is not None:
+            self.minibatches.retarget(self._recomputed())
 
-    def deal(self, count: int) -> Epoch:
+    def shuffle(self, count: int) -> Epoch:
         """The minibatches of the present pass, or of more of them."""
-        orders = self._orders
-        return self.minibatches.deal(orders if isinstance(orders, torch.Generator) else orders(self._done), count)
+        permutations = self._permutations
+        return self.minibatches.shuffle(
+            permutations if isinstance(permutations, torch.Generator) else permutations(self._done), count
+        )
 
     def end(self, rows: Tensor, count: int) -> None:
-        """End the passes that were dealt, with the diagnostics of their minibatches, (minibatches, names)."""
+        """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""
         for of_pass in rows.split(len(rows) // count):
             self._sums.add_(of_pass.mean(0))
         self._latest.copy_(rows[-1])
         self._done.add_(count)
 
     def rows_of(self, found: Sequence[Mapping[str, Tensor]]) -> Tensor:
-        """What ``end`` takes, of the diagnostics of each minibatch by name, () each."""
+        """Argument of ``end``, from the diagnostics of each minibatch by name, () each."""
         return torch.stack([each[name] for each in found for name in self.names]).view(len(found), -1)
 
     def latest(self) -> dict[str, Tensor]:

@@ -104,7 +104,7 @@ class PPO(OnPolicy):
         return ppo_loss(log_probs, entropies, values, minibatch, self.now)
 
     def fused_loss(self) -> Loss:
-        """The same loss for the fused kernels."""
+        """The loss for the fused kernels."""
         return Loss(
             surrogate=True,
             clip_value_loss=self.now.clip_vloss,

@@ -1,4 +1,4 @@
-"""What algorithms share that learn values of choices: their settings, targets and steps along a gradient."""
+"""Base of algorithms that learn values of choices: settings, targets and steps along a gradient."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ class QLearning(OffPolicy):
     @classmethod
     @abstractmethod
     def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker:
-        """What makes the network from an encoder and its width; other arguments as of ``build_policy``."""
+        """Build the network from an encoder and its width; other arguments as of ``build_policy``."""
 
     # ---- what such an algorithm defines ------------------------------------------------------------------------------
     @abstractmethod
     def make_replay(self, collector: Collector, rows: int) -> Replay:
-        """What steps are recorded in and drawn from.
+        """Build the replay that steps are recorded in and drawn from.
 
         Args:
             collector: of an unsealed world.
@@ -127,7 +127,7 @@ class QLearning(OffPolicy):
         self._epsilon = Epsilon(collector, self.settings.groups, self.settings.exploration)
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
-        settle_size(collector.world, self.replay.crew, self.replay.items)
+        settle_size(collector.world, self.replay.policy_agents, self.replay.items)
 
     def set_exploration(self, progress: Progress) -> None:
         """The share of random actions."""
@@ -168,7 +168,7 @@ class QLearning(OffPolicy):
         return self.of_actions(by_target, best)
 
     def targets_of(self, returns: Tensor, discounts: Tensor, following: Tensor) -> Tensor:
-        """What the values of the actions taken are to be: (...).
+        """Targets of the values of the actions taken: (...).
 
         Args:
             returns: (...) discounted rewards.

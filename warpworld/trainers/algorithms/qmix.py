@@ -47,5 +47,5 @@ class QMIX(Mixing):
         return MonotonicMixer(group.size, numbers, settings.mixing_size, settings.hypernetwork_size)
 
     def state_array(self, group: Group) -> str | None:
-        """What the environment declares."""
+        """The state that the environment declares."""
         return group.critic_input

@@ -148,7 +148,7 @@ class R2D2(QLearning):
         return Evaluated((batch.weights * losses.sum(0)).mean(), priorities, value)
 
     def unrolled(self, batch: Windows) -> tuple[Tensor, Tensor]:
-        """What network and target make of windows.
+        """Values of windows by network and target.
 
         Returns:
             Values of all choices in the trained steps, (T, B, choices), with a gradient; and the target's values of the

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from warpworld.config import ALGORITHM, Count
 from warpworld.policies import Policy
 from warpworld.policies.actor_critics import SquashedHead
-from warpworld.policies.samplers import Seat, SquashedSampler
+from warpworld.policies.samplers import SamplerContext, SquashedSampler
 from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
 from warpworld.trainers.collecting import Collector
@@ -97,16 +97,16 @@ class SAC(ActorCritic):
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------
     def declare(self, collector: Collector) -> None:
-        """See ``ActorCritic``."""
+        """Implement ``ActorCritic``."""
         super().declare(collector)
         if self.settings.n_step > 1:
             logger.warning(
                 "n_step is %d: sac leaves the entropy of the steps between out of its returns", self.settings.n_step
             )
 
-    def sampler(self, seat: Seat) -> SquashedSampler:
+    def sampler(self, context: SamplerContext) -> SquashedSampler:
         """The policy's own draws."""
-        return SquashedSampler(seat, "explore", self.at_random.array)
+        return SquashedSampler(context, "explore", self.at_random.array)
 
     # ---- one update --------------------------------------------------------------------------------------------------
     @property
@@ -115,13 +115,13 @@ class SAC(ActorCritic):
         return self._temperature.log.detach().exp() if self._is_learnt else self._alpha
 
     def targets_of(self, batch: Transitions, following: Tensor, normals: Tensor) -> Tensor:
-        """See ``ActorCritic``."""
+        """Implement ``ActorCritic``."""
         actions, log_probs = self._squashed.draw(self.model.actor_layers(following), normals[0])
         values = self.target_critics.module(following, actions).amin(0)
         return self.discounted(batch, values - self.alpha * log_probs)
 
     def update_actor(self, seen: Tensor, weights: Tensor, normals: Tensor) -> dict[str, Tensor]:
-        """See ``ActorCritic``; then a step of the temperature."""
+        """Implement ``ActorCritic``; then a step of the temperature."""
         alpha = self.alpha
         actions, log_probs = self._squashed.draw(self.model.actor_layers(seen), normals[1])
         loss = (weights * (alpha * log_probs - self.model.critics(seen, actions).amin(0))).mean()
@@ -146,7 +146,7 @@ class SAC(ActorCritic):
         return {**super().state_dict(), **own}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """See ``OffPolicy``."""
+        """Implement ``OffPolicy``."""
         super().load_state_dict(saved)
         if self._is_learnt:
             self._temperature.log.detach().copy_(saved["log_temperature"])

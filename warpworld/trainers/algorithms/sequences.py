@@ -1,4 +1,4 @@
-"""What a recurrent policy learns from: whole sequences of rows, and the state that each begins with."""
+"""Sequences of rows that a recurrent policy learns from, with the state that each begins with."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Sequences:
         return column.view(self.starts.shape).t()
 
     def evaluated(self, policy: Policy) -> tuple[Tensor, Tensor]:
-        """What a policy makes of the sequences: outputs (S * T, num_outputs) and values (S * T,)."""
+        """Evaluate a policy on the sequences: outputs (S * T, num_outputs) and values (S * T,)."""
         assert isinstance(policy, RecurrentPolicy)
         observations = self.rows.observations.unflatten(0, self.starts.shape).transpose(0, 1)
         read = self.rows.critic_inputs
@@ -104,7 +104,7 @@ class Sequences:
 
     @property
     def num_rows(self) -> int:
-        """How many rows count; reads that back to the host where there is a mask."""
+        """Number of rows that count; read back to the host if there is a mask."""
         return len(self.rows) if self.rows.mask is None else int(self.rows.mask.sum())
 
     def counted(self) -> Sequences:
@@ -112,7 +112,7 @@ class Sequences:
         return self if self.rows.mask is None else self.take(self._counted().any(1).nonzero().squeeze(1))
 
     def with_blanks(self) -> Sequences:
-        """The same with 0 for what is not finite in rows that do not count."""
+        """A copy with 0 for what is not finite in rows that do not count."""
         return self if self.rows.mask is None else dataclasses.replace(self, rows=self.rows.with_blanks())
 
     def counted_rows(self) -> Batch:
@@ -145,7 +145,7 @@ class Sequences:
         return places[counts], [int(part.sum()) for part in counts.split(list(lengths))]
 
     def with_columns(self, **columns: Tensor) -> Sequences:
-        """The same sequences with other columns in their rows."""
+        """A copy of the sequences with other columns in their rows."""
         return dataclasses.replace(self, rows=self.rows.with_columns(**columns))
 
     def _counted(self) -> Tensor:
@@ -162,6 +162,6 @@ Experience = Batch | Sequences
 
 
 def joined(parts: Sequence[Experience]) -> Experience:
-    """What one policy learns from in all its groups, one after the other."""
+    """Join the experience of all groups of a policy, one after the other."""
     sequences = [part for part in parts if isinstance(part, Sequences)]
     return Sequences.join(sequences) if sequences else Batch.join([part for part in parts if isinstance(part, Batch)])

@@ -1,4 +1,4 @@
-"""What values are to learn from a rollout: GAE's returns or V-trace's targets, by the name in ``value_targets``."""
+"""Value targets from a rollout: GAE's returns or V-trace's targets, by the name in ``value_targets``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Targets(ABC):
     """The value targets, and advantages, of one policy's rows.
 
     Attributes:
-        renews: whether ``renewed`` gives others as the weights change.
+        recomputes: whether ``recomputed`` gives other targets as the weights change.
 
     Args:
         policy: that acted, and learns.
@@ -30,7 +30,7 @@ class Targets(ABC):
         estimates: what computes those of each group; None for ``TensorEstimates``.
     """
 
-    renews: ClassVar[bool] = False
+    recomputes: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Targets(ABC):
     def experience(self) -> Experience:
         """The rows of all groups, one group after the other, with targets by the weights that acted."""
 
-    def renewed(self) -> Tensor:
+    def recomputed(self) -> Tensor:
         """New targets of all rows by the present weights, (rows,) float32."""
         raise NotImplementedError
 
@@ -55,7 +55,7 @@ class GAETargets(Targets):
     """Generalised advantage estimation: returns are advantages plus values."""
 
     def experience(self) -> Experience:
-        """See ``Targets``."""
+        """Implement ``Targets``."""
         groups = zip(self.seen, self.estimates, strict=True)
         return joined([self._rows(seen, ends_of(seen, self.policy), estimates) for seen, estimates in groups])
 
@@ -72,10 +72,10 @@ class VTraceTargets(GAETargets):
     last step, and final observations, are evaluated with the states in which it acted.
     """
 
-    renews = True
+    recomputes = True
 
     def experience(self) -> Experience:
-        """See ``Targets``: on-policy every ratio is 1."""
+        """Implement ``Targets``: on-policy every ratio is 1."""
         self._parts: list[Experience] = []
         for seen, estimates in zip(self.seen, self.estimates, strict=True):
             ends = ends_of(seen, self.policy)
@@ -85,8 +85,8 @@ class VTraceTargets(GAETargets):
             self._parts.append(rows.with_columns(returns=targets))
         return joined(self._parts)
 
-    def renewed(self) -> Tensor:
-        """See ``Targets``; call ``experience`` before."""
+    def recomputed(self) -> Tensor:
+        """Implement ``Targets``; call ``experience`` before."""
         found = []
         for seen, estimates, rows in zip(self.seen, self.estimates, self._parts, strict=True):
             log_probs, values = self._evaluated(rows)

@@ -35,7 +35,7 @@ class TransitionSettings(OffPolicySettings):
             yield Fault(("model.normalise_observations", "frame_stack"), f"{text}, expected one of them only")
 
     def misfits(self, group: Group) -> Iterator[Fault]:
-        """What is stacked has channels."""
+        """Faults of the settings for a group: stacked observations need channels."""
         yield from super().misfits(group)
         if self.frame_stack > 1 and not is_picture(group.observation):
             yield Fault(("frame_stack",), f"frame_stack is {self.frame_stack}, but {no_picture(group)}")

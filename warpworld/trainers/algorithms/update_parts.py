@@ -11,7 +11,7 @@ Part = Callable[[], None]
 
 @dataclass(frozen=True)
 class UpdateParts:
-    """What an update does: a first pass over its rows, other passes while they are wanted, and an end.
+    """Parts of an update: a first pass over its rows, other passes while they are wanted, and an end.
 
     A part puts work on the device, the same in each update, and waits for nothing. What a part makes, those behind it
     read.

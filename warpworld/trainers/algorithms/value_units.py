@@ -67,7 +67,7 @@ class ValueUnits:
             self._said = self._scale.follow(mean[0], variance[0], self._layer)
 
     def _follow_all(self, scale: ValueScale, rows: Batch) -> None:
-        """The same where this process has all rows; nothing is read to the host."""
+        """Follow the returns if this process has all rows; nothing is read to the host."""
         count, mean, variance = moments(rows.returns.double().unsqueeze(1), rows.mask)
         if isinstance(count, Tensor):  # without a row the scale stays where it is
             mean = torch.where(count > 0, mean, scale.mean)
@@ -76,7 +76,7 @@ class ValueUnits:
             self._said = scale.follow(mean[0], variance[0], self._layer)
 
     def of_experience(self, experience: Experience) -> Experience:
-        """The same with returns in the scale's units, and values as the critic says them now, before it learns.
+        """A copy with returns in the scale's units, and values as the critic says them now, before it learns.
 
         Values that are clipped may move so far from what the critic said: where its last layer has not followed the
         scale, that is still in the old units.
@@ -100,5 +100,5 @@ class ValueUnits:
 
 
 def _last_layer(policy: Policy) -> Any:
-    """Of the critic; None where the model does not name it."""
+    """Last layer of the critic; None if the model does not name it."""
     return getattr(policy.model, "value_layer", None)

@@ -88,18 +88,18 @@ class ActingKernel:
 
     def __init__(self, world: World, actors: Sequence[Actor], num_steps: int, counts_rows: bool = False) -> None:
         self._world, self.actors, self.counts_rows = world, list(actors), counts_rows
-        self._seats = [_Seat(world, actor) for actor in actors]
+        self._groups = [_ActingGroup(world, actor) for actor in actors]
         self._others: list[tuple[Player, Seen, torch.Tensor]] = []
         self._launch: Callable[[], None] = self._not_sealed
         self._add_arrays()
         absent = [_ABSENT] * (MAX_GROUPS - len(actors))
         settings: dict[str, float] = {"ROWS": num_steps, "COUNTS_ROWS": counts_rows, "WORLD_AGENTS": world.num_agents}
-        for number, of_group in enumerate([seat.constants() for seat in self._seats] + absent):
+        for number, of_group in enumerate([group.constants() for group in self._groups] + absent):
             settings |= {f"{name}_{number}": value for name, value in of_group.items()}
         settings[LEAST_BLOCKS] = 1  # or else some networks' kernels spill registers
         actions = {actor.sampler.bound["actions"] for actor in actors}
         self._functions = world.kernels(SOURCE, settings, writable=actions)
-        threads = max(seat.threads for seat in self._seats)
+        threads = max(group.threads for group in self._groups)
         self._functions.build([Kernel(KERNEL, threads_per_env=(1, threads))])
         world.when_sealed(self._bind)
 
@@ -113,15 +113,15 @@ class ActingKernel:
 
     def _bind(self) -> None:
         world, functions = self._world, self._functions
-        fields = [slot.parameter for slot in functions.signatures[KERNEL].slots if slot.struct]
+        fields = [leaf.parameter for leaf in functions.signatures[KERNEL].leaves if leaf.struct]
         count = len(fields) // MAX_GROUPS
         given: list[str] = []
         for number in range(MAX_GROUPS):
-            bound = self._seats[number].bound if number < len(self._seats) else {}
+            bound = self._groups[number].bound if number < len(self._groups) else {}
             given += [bound.get(field.name, _NOTHING[field.type]) for field in fields[:count]]
         ends = ((TAKEN_ROWS, "int"), (ROW, "int"), ("not_finite", "bool"))
         given += [name if name in world.data else _NOTHING[kind] for name, kind in ends] + ["num_envs"]
-        index = self.actors[0].sampler.seat.index
+        index = self.actors[0].sampler.context.index
         self._launch = world.program([functions.step(KERNEL, index, given=given)])
 
     def _not_sealed(self) -> None:
@@ -129,7 +129,7 @@ class ActingKernel:
 
     def begin(self) -> None:
         """Take in weights and players, which may change between two rollouts and at no other time."""
-        self._others = [other for seat in self._seats for other in seat.begin()]
+        self._others = [other for group in self._groups for other in group.begin()]
         self.follow_row()
 
     def follow_row(self) -> None:
@@ -149,7 +149,7 @@ class ActingKernel:
         self._launch()
 
 
-class _Seat:
+class _ActingGroup:
     """One group of the kernel.
 
     Attributes:
@@ -174,7 +174,7 @@ class _Seat:
 
     def _bound(self, given: dict[str, str]) -> dict[str, str]:
         kind = "numbers" if self._in_box else "choices"
-        own = {"weights": self._weights, "players": self._players, "outputs": self._actor.sampler.seat.outputs}
+        own = {"weights": self._weights, "players": self._players, "outputs": self._actor.sampler.context.outputs}
         shared = ("observations", "head_sizes", "log_stds", "box", "rollout_observations", "rollout_log_probs")
         own |= {name: given[name] for name in (*shared, "rollout_action_mask") if name in given}
         own[kind] = given["actions"]
@@ -191,7 +191,7 @@ class _Seat:
         return self._actor.sampler.kernel == "sample"
 
     def constants(self) -> dict[str, float]:
-        """What the kernel is compiled with for this group."""
+        """Constants of the kernel for this group."""
         shape, sampler = self._shape, self._actor.sampler
         own = {
             "AGENTS": self._actor.group.size,
@@ -206,7 +206,7 @@ class _Seat:
             "IS_MASKED": sampler.masked,
             "IS_IN_BOX": self._in_box,
             "IS_RANDOM": shape is _NO_NETWORK,
-            "KERNEL": sampler.seat.index,
+            "KERNEL": sampler.context.index,
         }
         return {**_ABSENT, **{name: sampler.settings[name] for name in _ABSENT if name in sampler.settings}, **own}
 

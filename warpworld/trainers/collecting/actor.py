@@ -12,7 +12,7 @@ from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationRows, Policy, RememberingPolicy, action_distribution
 from warpworld.policies.precision import FLOAT32, products
-from warpworld.policies.samplers import SamplerMaker, Seat
+from warpworld.policies.samplers import SamplerContext, SamplerMaker
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
 from warpworld.world import World
@@ -70,17 +70,17 @@ class Actor:
         self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RememberingPolicy) else None
         self._world = world
         make = sampler or self.distribution.sampler
-        self.sampler = make(self._seat(world.kernel_index() if index is None else index, recorded), kernel)
+        self.sampler = make(self._sampler_context(world.kernel_index() if index is None else index, recorded), kernel)
         world.when_sealed(self._find)
         self._sealed = False
 
-    def _seat(self, index: int, recorded: Mapping[str, str] | None) -> Seat:
+    def _sampler_context(self, index: int, recorded: Mapping[str, str] | None) -> SamplerContext:
         world, group = self._world, self.group
         outputs = f"policy_outputs_{group.name}"
         per_agent = (group.size, self.distribution.num_outputs)
         world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="derived")
         observations, is_own = self._observation_array()
-        return Seat(
+        return SamplerContext(
             world=world,
             group=group,
             index=index,
@@ -137,7 +137,7 @@ class Actor:
         return [(self.policy if slot is None else slot.player, seen, outputs) for slot, seen, outputs in self._ranges]
 
     def observations(self) -> Tensor:
-        """What the group sees now, in rows: (num_envs, size, features) float32, or bytes, in the store.
+        """Present observations of the group, in rows: (num_envs, size, features) float32, or bytes, in the store.
 
         Each call joins the parts of a Dict again, and so are halves, choices and flags; a single Box of float32
         or uint8 is a view of the world's own array.

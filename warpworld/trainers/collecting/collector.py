@@ -74,7 +74,7 @@ class Collector:
         world.when_sealed(self._find)
 
     def _find(self) -> None:
-        """Which recorders have work to do in a step: a call that does nothing costs a small world time."""
+        """Find the recorders that have work to do in a step: a call that does nothing costs a small world time."""
         taken_over = [actor for kernel in self.kernels for actor in kernel.actors]
         self._acting: list[ActingKernel | Actor] = [
             *self.kernels,
@@ -204,7 +204,7 @@ class Collector:
         self._made_for = wanted
 
     def _once_captured(self, run: Callable[[], None]) -> Callable[[], None]:
-        """What ``run`` does: a CUDA graph where the device has such, captured again for other players."""
+        """The work of ``run``, as a CUDA graph if the device has such; captured again for other players."""
         if self._captured is None:
             self._captured = self.world.capture(run)
         return self._captured

@@ -42,7 +42,7 @@ class Finished:
 
     @staticmethod
     def of_sums(sums: Sequence[float]) -> Finished:
-        """What ``EpisodeStatistics.sums`` holds, read back to the host; also of several processes' added up."""
+        """Statistics from ``EpisodeStatistics.sums`` on the host, also from the total of several processes."""
         count = int(sums[0])
         played, returns = torch.tensor(sums[2:], dtype=torch.float64).chunk(2)
         return Finished(count, returns / played, sums[1] / count if count else float("nan"), played)
@@ -96,7 +96,7 @@ class EpisodeStatistics:
             self._world[name].zero_()
 
     def sums(self) -> Tensor:
-        """Of the episodes that ended since ``begin``: (2 + 2 * num_agents,) float64 on the device.
+        """Sums over the episodes that ended since ``begin``: (2 + 2 * num_agents,) float64 on the device.
 
         Their number, their steps, and of those that each agent's own policy played, number and undiscounted returns,
         added up.

@@ -1,4 +1,4 @@
-"""Where numbers that were collected are not finite, which of them and why that may be."""
+"""Reports of collected numbers that are not finite, with possible causes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def refuse_not_finite(
 
 
 def _beyond_half(world: World, group: Group) -> str:
-    """What else it may be where a part of what the group sees is float16."""
+    """A further cause if a part of the group's observations is float16."""
     names = observation_names(world.groups, group).values()
     is_half = any(world.data.array(name).dtype == "float16" for name in names)
     return ", or for a number beyond 65504, where float16 ends" if is_half else ""

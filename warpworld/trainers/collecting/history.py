@@ -1,4 +1,4 @@
-"""What of a store's history the rest of a run depends on, so that checkpoints can hold it."""
+"""History of a store that the rest of a run depends on, for checkpoints."""
 
 from __future__ import annotations
 

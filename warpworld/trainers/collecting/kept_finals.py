@@ -1,4 +1,4 @@
-"""What stood in arrays when episodes were truncated, before the reset took it away."""
+"""Contents of arrays when episodes were truncated, before the reset."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KeptFinals:
             self._world[f"kept_{name}_count"].zero_()
 
     def measured(self) -> Sequence[Tensor]:
-        """How many truncations there were, and how many were kept of each array."""
+        """Numbers of truncations, and of those kept of each array."""
         world = self._world
         truncations = (world["rollout_truncated"] & ~world["rollout_terminated"]).sum()
         return [truncations, *(world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in self._names)]
@@ -70,12 +70,12 @@ class KeptFinals:
         return [self._world[f"kept_{name}"].sum(dtype=torch.float32) for name in names]
 
     def of(self, name: str) -> Tensor:
-        """What was kept of an array: (k, *an env's part of it), env by env."""
+        """Kept contents of an array: (k, *an env's part of it), env by env."""
         kept = self._world[f"kept_{name}"]
         return kept.flatten(0, 1) if self._world.captures else kept[self._places(name)]
 
     def rows_and_envs(self, name: str) -> tuple[Tensor, Tensor]:
-        """Of which rows and envs that is: (k,) int64 each.
+        """Rows and envs of the kept contents: (k,) int64 each.
 
         Where CUDA graphs are captured, whose shapes never change, it is all slots: of those that are not in use the
         row is the one behind the last.
@@ -96,6 +96,6 @@ class KeptFinals:
         return place // self._slots, place % self._slots
 
     def _used(self, name: str) -> Tensor:
-        """Which slots hold something of the rollout: (num_envs, slots) bool."""
+        """Flags of the slots that hold something of the rollout: (num_envs, slots) bool."""
         slots = torch.arange(self._slots, device=self._world.device)
         return slots < self._world[f"kept_{name}_count"][:, None]

@@ -1,4 +1,4 @@
-"""What a group's agents remember: the state of their recurrent policy, in the store."""
+"""Memory of a group's agents: the state of their recurrent policy, in the store."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Memory:
         return self.state.masked_fill(self._world[CUT_BEFORE][:, self._group.slice].unsqueeze(-1), 0.0)
 
     def outputs(self, policy: RememberingPolicy, observations: Tensor, envs: slice = slice(None)) -> Tensor:
-        """What a policy makes of the present observations; the state advances by a step. Call ``forget`` before.
+        """Outputs of a policy for the present observations; the state advances by a step. Call ``forget`` before.
 
         Args:
             policy: its states have this memory's size.

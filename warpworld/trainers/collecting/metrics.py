@@ -110,7 +110,7 @@ class EpisodeMetrics:
                 self._world[name].zero_()
 
     def sums(self) -> Tensor:
-        """Of the episodes that ended since ``begin``: (2 * metrics,) float64 on the device.
+        """Sums over the episodes that ended since ``begin``: (2 * metrics,) float64 on the device.
 
         Of each metric the sum over the episodes, and over the agents of the group that its own policy played, and how
         many these are.
@@ -126,6 +126,6 @@ class EpisodeMetrics:
         return [(part * self._own)[:, metric.group.slice] for part in parts]
 
     def of_sums(self, sums: Sequence[float]) -> dict[str, float]:
-        """What ``sums`` holds, read back to the host, also of several processes' added up: means, NaN of nothing."""
+        """Means from ``sums`` on the host, also from the total of several processes; NaN of nothing."""
         pairs = zip(self.metrics, sums[::2], sums[1::2], strict=True)
         return {metric.name: total / count if count else float("nan") for metric, total, count in pairs}

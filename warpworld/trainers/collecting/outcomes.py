@@ -1,4 +1,4 @@
-"""What the steps of an iteration came to: rewards and ends of all agents, a row a step."""
+"""Outcomes of an iteration's steps: rewards and ends of all agents, a row a step."""
 
 from __future__ import annotations
 

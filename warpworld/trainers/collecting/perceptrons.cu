@@ -11,7 +11,7 @@
 #include "perceptron.cuh"
 
 // Where the numbers of one group lie. What a group does not use leads to a placeholder, which is never read or written.
-struct Seat {
+struct GroupArrays {
   const float* weights;         // (players, numbers): layers, mean and scale of a normaliser, log_stds of a Box
   const int* players;           // (envs,): who of them plays the group; below 0 the outputs stand in `outputs`
   const float* outputs;         // (envs, AGENTS, OUTPUTS)
@@ -88,11 +88,11 @@ struct Row {
 // ---- one group -------------------------------------------------------------------------------------------------------
 // What the network of a player gives for `count` agents from `first` on.
 template <class Group>
-__device__ void run_network(const Seat& seat, int player, int first, int count, float* hidden, float* outputs) {
+__device__ void run_network(const GroupArrays& arrays, int player, int first, int count, float* hidden, float* outputs) {
   constexpr int features = Group::features;
-  const float* weights = seat.weights + (size_t)player * Plan<Group>::player;
+  const float* weights = arrays.weights + (size_t)player * Plan<Group>::player;
   const size_t agent = (size_t)env_id() * Group::observation_agents + Group::observation_first + first;
-  const float* rows = seat.observations + agent * features;
+  const float* rows = arrays.observations + agent * features;
   auto run = [&](const auto& inputs) {
     run_layers<features, Group::hidden_1, Group::hidden_2, Group::outputs, Plan<Group>::tile, Group::activation>(
         weights, inputs, count, Plan<Group>::room, hidden, outputs);
@@ -107,96 +107,96 @@ __device__ void run_network(const Seat& seat, int player, int first, int count, 
 // The outputs of `count` agents from `first` on: (agents, outputs), by all lanes. Those of a group that acts at random
 // are 0: whatever is allowed is equally likely.
 template <class Group>
-__device__ void put_outputs(const Seat& seat, int first, int count, float* hidden, float* outputs) {
-  const int player = seat.players[env_id()];
+__device__ void put_outputs(const GroupArrays& arrays, int first, int count, float* hidden, float* outputs) {
+  const int player = arrays.players[env_id()];
   if (player < 0) {
-    const float* given = seat.outputs + ((size_t)env_id() * Group::agents + first) * Group::outputs;
+    const float* given = arrays.outputs + ((size_t)env_id() * Group::agents + first) * Group::outputs;
     for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = given[i];
     return;
   }
   if constexpr (Group::is_random) {
     for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = 0.0f;
   } else {
-    run_network<Group>(seat, player, first, count, hidden, outputs);
+    run_network<Group>(arrays, player, first, count, hidden, outputs);
   }
 }
 
 // Draws one agent's choices from its logits, in which forbidden ones are written over.
 template <class Group>
-__device__ void take_choices(const Seat& seat, int agent, float* logits, const Row& row) {
+__device__ void take_choices(const GroupArrays& arrays, int agent, float* logits, const Row& row) {
   using Own = Heads<Group::num_heads, Group::outputs, Group::head_size>;
   const int number = Group::first + Group::stride * agent;
-  int* actions = seat.choices + ((size_t)env_id() * Group::action_agents + Group::action_first + agent) * Own::count;
+  int* actions = arrays.choices + ((size_t)env_id() * Group::action_agents + Group::action_first + agent) * Own::count;
   const size_t recorded = Group::records ? row.first_of(Group::agents) + agent : 0;
   if constexpr (Group::masked) {
-    const bool* mask = seat.action_mask + ((size_t)env_id() * WORLD_AGENTS + number) * Group::mask_size;
+    const bool* mask = arrays.action_mask + ((size_t)env_id() * WORLD_AGENTS + number) * Group::mask_size;
     for (int i = 0; i < Own::choices; ++i) {
       if (!mask[i]) logits[i] = FORBIDDEN;
-      if (Group::records) seat.rollout_action_mask[recorded * Own::choices + i] = mask[i];
+      if (Group::records) arrays.rollout_action_mask[recorded * Own::choices + i] = mask[i];
     }
   }
   if constexpr (Group::greedy) {
-    take_most_likely<Own>(logits, seat.head_sizes, actions);
+    take_most_likely<Own>(logits, arrays.head_sizes, actions);
   } else {
-    int* kept = Group::records ? seat.rollout_choices + recorded * Own::count : nullptr;
+    int* kept = Group::records ? arrays.rollout_choices + recorded * Own::count : nullptr;
     const Random random = Random::of(number, Group::kernel);
-    const float log_prob = choose_all<Own>(logits, seat.head_sizes, random, actions, kept);
-    if (Group::records) seat.rollout_log_probs[recorded] = log_prob;
+    const float log_prob = choose_all<Own>(logits, arrays.head_sizes, random, actions, kept);
+    if (Group::records) arrays.rollout_log_probs[recorded] = log_prob;
   }
 }
 
 // Draws one agent's numbers around its means, and records them.
 template <class Group>
-__device__ void draw_around(const Seat& seat, int agent, float* means, const Row& row) {
+__device__ void draw_around(const GroupArrays& arrays, int agent, float* means, const Row& row) {
   constexpr int size = Group::outputs;
-  const int player = seat.players[env_id()];
+  const int player = arrays.players[env_id()];
   const float* log_stds =
-      player < 0 ? seat.log_stds : seat.weights + (size_t)(player + 1) * Plan<Group>::player - size;
+      player < 0 ? arrays.log_stds : arrays.weights + (size_t)(player + 1) * Plan<Group>::player - size;
   const Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
   const float log_density = draw_normal<size>(means, log_stds, random, means);
   if constexpr (Group::records) {
     const size_t recorded = row.first_of(Group::agents) + agent;
-    seat.rollout_log_probs[recorded] = log_density;
-    for (int i = 0; i < size; ++i) seat.rollout_numbers[recorded * size + i] = means[i];
+    arrays.rollout_log_probs[recorded] = log_density;
+    for (int i = 0; i < size; ++i) arrays.rollout_numbers[recorded * size + i] = means[i];
   }
 }
 
 // Takes one agent's action in a Box; its means are written over.
 template <class Group>
-__device__ void take_numbers(const Seat& seat, int agent, float* means, const Row& row) {
+__device__ void take_numbers(const GroupArrays& arrays, int agent, float* means, const Row& row) {
   constexpr int size = Group::outputs;
   const size_t place = (size_t)env_id() * Group::action_agents + Group::action_first + agent;
   if constexpr (Group::is_random) {
     Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
-    draw_at_random<size>(seat.box, random, seat.numbers + place * size);
+    draw_at_random<size>(arrays.box, random, arrays.numbers + place * size);
   } else {
-    if constexpr (!Group::greedy) draw_around<Group>(seat, agent, means, row);
-    take_scaled<size>(means, seat.box, seat.numbers + place * size);
+    if constexpr (!Group::greedy) draw_around<Group>(arrays, agent, means, row);
+    take_scaled<size>(means, arrays.box, arrays.numbers + place * size);
   }
 }
 
 // Acts for one group, and records its step in a row.
 template <class Group>
-__device__ void act_for(const Seat& seat, const Row& row, float* shared, bool* not_finite) {
+__device__ void act_for(const GroupArrays& arrays, const Row& row, float* shared, bool* not_finite) {
   if constexpr (Group::agents > 0) {
     constexpr int room = Plan<Group>::room, size = Group::features;
     if constexpr (Group::records) {
       const size_t agent = (size_t)env_id() * Group::observation_agents + Group::observation_first;
-      float* kept = seat.rollout_observations + row.first_of(Group::agents) * size;
-      if (!copy_finite(seat.observations + agent * size, kept, lane(), Group::agents * size, num_lanes()))
+      float* kept = arrays.rollout_observations + row.first_of(Group::agents) * size;
+      if (!copy_finite(arrays.observations + agent * size, kept, lane(), Group::agents * size, num_lanes()))
         not_finite[env_id()] = true;  // lanes that do so write the same
     }
     float* outputs = shared + room * (Group::hidden_1 + Group::hidden_2);
     for (int first = 0; first < Group::agents; first += room) {
       const int count = min(room, Group::agents - first);
-      put_outputs<Group>(seat, first, count, shared, outputs);
+      put_outputs<Group>(arrays, first, count, shared, outputs);
       sync_env();  // orders the outputs before the draws
       for (int i = lane(); i < count; i += num_lanes()) {
         const int agent = first + i;
         if constexpr (Group::in_box)
-          take_numbers<Group>(seat, agent, outputs + i * Group::outputs, row);
+          take_numbers<Group>(arrays, agent, outputs + i * Group::outputs, row);
         else
-          take_choices<Group>(seat, agent, outputs + i * Group::outputs, row);
+          take_choices<Group>(arrays, agent, outputs + i * Group::outputs, row);
       }
       sync_env();  // orders the draws before the next agents' numbers
     }
@@ -204,15 +204,15 @@ __device__ void act_for(const Seat& seat, const Row& row, float* shared, bool* n
 }
 
 // ---- all of them -----------------------------------------------------------------------------------------------------
-extern "C" __global__ void act(Seat seat_0, Seat seat_1, Seat seat_2, Seat seat_3, int* taken_rows, int* row,
+extern "C" __global__ void act(GroupArrays arrays_0, GroupArrays arrays_1, GroupArrays arrays_2, GroupArrays arrays_3, int* taken_rows, int* row,
                                bool* not_finite, int num_envs) {
   if (!is_active()) return;  // guard
   ENV_SHARED(float, shared, MOST_SHARED);
   const Row now{taken_rows, row, num_envs};
-  act_for<Group0>(seat_0, now, shared, not_finite);
-  act_for<Group1>(seat_1, now, shared, not_finite);
-  act_for<Group2>(seat_2, now, shared, not_finite);
-  act_for<Group3>(seat_3, now, shared, not_finite);
+  act_for<Group0>(arrays_0, now, shared, not_finite);
+  act_for<Group1>(arrays_1, now, shared, not_finite);
+  act_for<Group2>(arrays_2, now, shared, not_finite);
+  act_for<Group3>(arrays_3, now, shared, not_finite);
   if (COUNTS_ROWS && lane() == 0) {  // behind the last barrier of a group, so that all lanes have read the row
     const int written = now.now();
     taken_rows[env_id()] = written + 1;

@@ -67,7 +67,7 @@ class ArraysOfEnvs:
 # ---- deciding --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Seen:
-    """What a player decides on: a group in a range of envs.
+    """Inputs of a player's decision: a group in a range of envs.
 
     Attributes:
         world: whose envs.

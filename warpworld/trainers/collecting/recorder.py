@@ -1,4 +1,4 @@
-"""What keeps something of each step of a world: the contract between a collector and what it calls."""
+"""Base class of recorders, which keep something of each step: the contract with a collector."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Recorder:
         """Before the first step of an iteration."""
 
     def copies(self) -> Sequence[Copy]:
-        """What to copy in each step, when every player has acted and the world has not stepped yet."""
+        """Copies of each step, made when every player has acted and the world has not stepped yet."""
         return ()
 
     def acted(self) -> None:

@@ -122,14 +122,14 @@ class Rollout(Recorder):
         world = self.world
         names = list(dict.fromkeys(name for group in self._actors for name in self._observed(group)))
         names += self._critic_inputs
-        standing = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
-        sums = [world[name].sum(dtype=torch.float32) for name in standing]  # those of float16 would soon be infinite
+        unchecked = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
+        sums = [world[name].sum(dtype=torch.float32) for name in unchecked]  # those of float16 would soon be infinite
         sums += [self._sum_of_floats(actor) for actor in self._actors.values() if not actor.rows.is_plain]
         is_finite = torch.stack([*sums, *self._finals.sums(names)]).isfinite().all() & ~world["not_finite"].any()
         return [is_finite, *self._finals.measured()]
 
     def _sum_of_floats(self, actor: Actor) -> Tensor:
-        """Of floats among the bytes that were recorded, at which the sampling kernel does not look: () float32."""
+        """Sum of the floats among recorded bytes, which the sampling kernel does not check: () float32."""
         return actor.rows.floats(self.world[f"rollout_observations_{actor.group.name}"]).sum()
 
     def take_in(self, numbers: Sequence[int]) -> None:
@@ -190,7 +190,7 @@ class Rollout(Recorder):
         )
 
     def _read_by_critic(self, group: Group, prefix: str, lead: int) -> Tensor | None:
-        """What a group's critic reads, n agents behind ``lead`` dimensions; None where that is observations."""
+        """Inputs of a group's critic, n agents behind ``lead`` dimensions; None if they are observations."""
         name = group.critic_input
         return None if name is None else self._of_agents(group, self.world[f"{prefix}{name}"], lead)
 

@@ -1,4 +1,4 @@
-"""What a rollout recorded of one group."""
+"""Trajectories that a rollout recorded of one group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Finals:
-    """What a group's agents observed last in episodes that were truncated: k of them, one for each env and row.
+    """Final observations of a group's agents in truncated episodes: k of them, one for each env and row.
 
     Where CUDA graphs are captured there are places for the most that are possible; of those that are not in use the row
     is the one behind the last, and ``placed`` leaves them out.
@@ -29,7 +29,7 @@ class Finals:
     critic_inputs: Tensor | None
 
     def taken(self, recorded: Tensor) -> Tensor:
-        """What stands at their rows and envs: (T, num_envs, ...) -> (k, ...), anything for places not in use."""
+        """Values at their rows and envs: (T, num_envs, ...) -> (k, ...), anything for places not in use."""
         return recorded[self.rows.clamp(max=len(recorded) - 1), self.envs]
 
     def placed(self, found: Tensor, num_rows: int, num_envs: int) -> Tensor:

@@ -59,7 +59,7 @@ class WholeStep:
 
 
 def networks_of(player: Player) -> FusedNetworks | None:
-    """What decides for a player in C++ alone; None for others."""
+    """A player's networks in C++; None for players that need Python."""
     is_plain = isinstance(player, Policy) and decide.dispatch(type(player)) is decide.dispatch(object)
     return fused_actor(player) if is_plain else None  # type: ignore[arg-type]
 

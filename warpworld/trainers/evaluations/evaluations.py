@@ -14,9 +14,9 @@ from warpworld.config.evaluations import trained_policies
 from warpworld.config.self_play import sides_of
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
+from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state
 from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
 from warpworld.trainers.evaluations.rivals import build_rivals, files_of, read_files, read_rivals
-from warpworld.trainers.evaluations.standing import Best, Standing, read_standing
 from warpworld.trainers.league.weights import copied
 from warpworld.trainers.play import Stage
 from warpworld.trainers.processes.distributed import ProcessGroup
@@ -29,10 +29,11 @@ class Evaluations:
     """Plays fixed games with a run's policies, and keeps their best weights; nothing where ``eval_every`` is null.
 
     Every evaluation plays the same episodes in worlds of its own, with random numbers of their own: training takes the
-    same course with evaluations and without. Of several processes each plays a part of the games; all know the results.
+    same trajectory with evaluations and without. Of several processes each plays a part of the games; all know the
+    results.
 
     Attributes:
-        standing: what was found so far.
+    ^        state: what was found so far.
 
     Args:
         config: the run's settings.
@@ -56,7 +57,7 @@ class Evaluations:
         self._config, self._policies, self._processes, self._world = config, policies, processes, world
         self._every = config.saving.eval_every
         self._names = trained_policies(config)
-        self.standing = Standing()
+        self.state = EvaluationState()
         self._stages: list[Stage] = []
         others = {name for name, entry in config.policy.items() for group in self._met() if group in entry.groups}
         self._rivals = build_rivals(config, others, world.device)
@@ -83,7 +84,7 @@ class Evaluations:
     @property
     def ending(self) -> str:
         """Why the training ends here, although its budget is not used up; "" where it does not."""
-        return self.standing.ending(self._config.trainer)
+        return self.state.ending(self._config.trainer)
 
     def is_due(self, iteration: int, is_last: bool) -> bool:
         """Whether an iteration is followed by an evaluation."""
@@ -111,7 +112,7 @@ class Evaluations:
             policy = self._policies[name]
             assert policy is not None  # it is trained
             found[name] = Best(score, iteration, env_steps, copied(policy))
-        if self.standing.take(found) and run is not None:
+        if self.state.take(found) and run is not None:
             run.save_best(self.best_state())
         scores = {f"eval/{name}/score": now.score for name, now in found.items()}
         return {**returns, **scores, "perf/eval_s": time.perf_counter() - began}
@@ -131,7 +132,7 @@ class Evaluations:
         return dict(zip((name for game in games for name in game.read), values, strict=True))
 
     def _stage(self, game: Game) -> Stage:
-        """Where a game is played; a world is used again, unless its envs cannot begin as they did."""
+        """The world of a game; it is used again, unless its envs cannot begin as they did."""
         saving, trainer = self._config.saving, self._config.trainer
         stage = next((stage for stage in self._stages if stage.greedily == game.greedily), None)
         if stage is None:
@@ -144,7 +145,7 @@ class Evaluations:
         return stage
 
     def _score(self, name: str, returns: Mapping[str, float]) -> float:
-        """What a policy is judged by: its mean return over all opponents, or that with all policies as trained."""
+        """Score of a policy: its mean return over all opponents, or that with all policies as trained."""
         kind = kinds_of(self._config, [name])[0]
         against = [returns[f"eval/{name}/{kind}/{rival.name}"] for rival in self._rivals]
         return sum(against) / len(against) if against else returns[f"eval/{name}/{kind}"]
@@ -153,7 +154,7 @@ class Evaluations:
     def best_state(self) -> dict[str, Any]:
         """The contents of ``best.pt``: each policy at its best, and those that are not trained as they are."""
         fixed = {name: copied(policy) for name, policy in self._policies.items() if policy is not None}
-        best = self.standing.best
+        best = self.state.best
         return {
             "config": self._config.to_yaml(),
             "policies": {**fixed, **{name: dict(one.weights) for name, one in best.items()}},
@@ -165,7 +166,7 @@ class Evaluations:
         }
 
     def files(self, folder: Path | None = None) -> dict[str, bytes]:
-        """What the run's ``league`` folder must hold, by name: the weights of other runs' policies.
+        """Files of the run's ``league`` folder, by name: the weights of other runs' policies.
 
         Args:
             folder: what this one holds already is left out.
@@ -173,14 +174,14 @@ class Evaluations:
         return files_of(self._rivals, folder)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint holds of the evaluations; nothing where there are none."""
+        """State of the evaluations for a checkpoint; empty if there are none."""
         if self._every is None:
             return {}
         digests = {rival.source: {name: digest for name, (_, digest) in rival.files.items()} for rival in self._rivals}
-        return {"evaluations": {**self.standing.state_dict(), "opponents": digests}}
+        return {"evaluations": {**self.state.state_dict(), "opponents": digests}}
 
-    def read_state(self, state: Mapping[str, Any], folder: Path | None) -> Standing:
-        """What ``state_dict`` gave, checked; nothing of it is taken up yet but the weights of other runs' policies.
+    def read_state(self, state: Mapping[str, Any], folder: Path | None) -> EvaluationState:
+        """Read and check what ``state_dict`` returned; only the weights of other runs' policies are taken up yet.
 
         Args:
             state: a checkpoint; of a run that began without evaluations it holds nothing of them.
@@ -190,12 +191,12 @@ class Evaluations:
             RunError: it is not what it should be, or a file is missing or was changed.
         """
         if self._every is None or "evaluations" not in state:
-            return Standing()
+            return EvaluationState()
         saved = state["evaluations"]
-        standing = read_standing(saved, self._policies, self._names)
+        found = read_evaluation_state(saved, self._policies, self._names)
         if folder is not None:
             read_files(self._rivals, saved.get("opponents"), folder)
-        return standing
+        return found
 
     def restore(self, run: Run) -> None:
         """Make a run's ``best.pt`` and ``ended.txt`` what they were at the checkpoint that the run is resumed from.
@@ -203,7 +204,7 @@ class Evaluations:
         Raises:
             RunError: it cannot be written.
         """
-        if self.standing.best:
+        if self.state.best:
             run.save_best(self.best_state())
         elif self._every is not None:
             run.best_path.unlink(missing_ok=True)

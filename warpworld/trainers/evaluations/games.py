@@ -74,5 +74,5 @@ def games_of(
 
 
 def kinds_of(config: RunConfig, names: Sequence[str]) -> list[str]:
-    """How each game is played: with actions drawn, unless all policies are greedy by themselves, and greedily."""
+    """Modes of each game: with actions drawn, unless all policies are greedy by themselves, and greedily."""
     return [GREEDY] if all(acts_greedily(config, name) for name in names) else [DRAWN, GREEDY]

@@ -39,7 +39,7 @@ class Rival:
     files: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def player(self, policy: str) -> Player:
-        """What plays a group that ``policy`` plays in the run."""
+        """The player of a group that ``policy`` plays in the run."""
         return self.policies[policy] if self.policies else self.script
 
 
@@ -93,7 +93,7 @@ def read_rivals(rivals: list[Rival]) -> None:
 
 
 def files_of(rivals: list[Rival], folder: Path | None) -> dict[str, bytes]:
-    """What a run's ``league`` folder must hold for them, by name, without what ``folder`` holds already."""
+    """Files of a run's ``league`` folder for them, by name, without those that ``folder`` holds already."""
     return {
         file: packed(copied(rival.policies[name]))
         for rival in rivals

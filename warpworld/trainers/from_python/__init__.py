@@ -1,1 +1,1 @@
-"""What Python programs and notebooks call, one function a file: ``warpworld.train``, ``load_policy``, ``rollout``."""
+"""Functions that Python programs and notebooks call, one a file: ``warpworld.train``, ``load_policy``, ``rollout``."""

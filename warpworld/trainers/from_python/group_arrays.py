@@ -16,7 +16,7 @@ from warpworld.world import World
 
 
 def observations(world: World, group: Group) -> Any:
-    """What a group sees, (num_envs, size, *shape) in its space; a dict of such for a Dict space."""
+    """A group's observations, (num_envs, size, *shape) in its space; a dict of such for a Dict space."""
     stored, spaces = world.observations(group.name), subspaces(group.observation)
     if isinstance(stored, dict):
         return {key: _in_space(part, spaces[key]) for key, part in stored.items()}
@@ -36,7 +36,7 @@ def stored_actions(world: World, group: Group) -> Tensor:
 
 
 def actions(world: World, group: Group) -> Tensor:
-    """What a group does, in its space."""
+    """A group's actions, in its space."""
     counted, taken = _in_space(stored_actions(world, group), group.action), group.library_action
     if isinstance(taken, Box):
         return library_tensor(taken, counted)
@@ -44,7 +44,7 @@ def actions(world: World, group: Group) -> Tensor:
 
 
 def action_mask(world: World, group: Group) -> Tensor | None:
-    """What a group may do, (num_envs, size, choices) bool; None if there is no mask."""
+    """A group's allowed actions, (num_envs, size, choices) bool; None if there is no mask."""
     heads = action_heads(group.action)
     return world["action_mask"][:, group.slice, : sum(heads)] if heads and "action_mask" in world else None
 

@@ -28,7 +28,7 @@ class StepRecorder:
         self._world, self._frames, self._agent_mask = world, list(frames), _agent_mask(world)
 
     def before(self) -> dict[str, Any]:
-        """What agents see, and may do."""
+        """Observations and action masks before a step."""
         world, found = self._world, dict[str, Any]()
         found["observations"] = self._by_group(lambda group: observations(world, group))
         if "action_mask" in world:
@@ -41,11 +41,11 @@ class StepRecorder:
         return found
 
     def actions(self) -> dict[str, Any]:
-        """What they do."""
+        """Actions of a step."""
         return {"actions": self._by_group(lambda group: actions(self._world, group))}
 
     def after(self) -> dict[str, Any]:
-        """What came of it."""
+        """Rewards and ends after a step."""
         world = self._world
         found = {
             "rewards": self._by_group(lambda group: world["rewards"][:, group.slice]),

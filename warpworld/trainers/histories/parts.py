@@ -43,7 +43,7 @@ class Part:
 
     @classmethod
     def read(cls, saved: Any) -> Part:
-        """What ``saved`` gave; raises one of ``_WRONG`` where it is something else."""
+        """Read what ``saved`` returned; raises one of ``_WRONG`` if it is something else."""
         ends = {str(name): (int(first), int(end)) for name, (first, end) in saved["ends"].items()}
         start, stop = map(int, saved["envs"])
         part = cls(str(saved["file"]), Seal(int(saved["bytes"]), int(saved["crc"])), range(start, stop), ends)

@@ -18,8 +18,8 @@ from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.trainers.algorithms import Algorithm
 from warpworld.trainers.collecting.history import Rows
 from warpworld.trainers.histories.parts import Part, Parts
+from warpworld.trainers.histories.ring_positions import RingPositions, is_needed
 from warpworld.trainers.histories.rows import read_array, read_own, read_rows, write_array, write_rows
-from warpworld.trainers.histories.standing import Standing, is_needed
 from warpworld.trainers.processes.distributed import ProcessGroup
 
 logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class SavedHistories:
 
     def _begin(self, folder: str) -> None:
         """Nothing is saved in this folder yet."""
-        self._folder, self._saved = folder, Standing(0, {}, {})
+        self._folder, self._saved = folder, RingPositions(0, {}, {})
         self._parts: dict[int, Parts] = {}  # what the newest checkpoints need, by iteration
 
     # ---- saving ------------------------------------------------------------------------------------------------------
@@ -75,11 +75,11 @@ class SavedHistories:
         before, rings = self._parts.get(self._saved.iteration, Parts()), self._rings()
         parts = self._write(Path(shared), iteration, rings, before) if _holds_any(rings) else Parts()
         self._parts = {self._saved.iteration: before, iteration: parts}
-        self._saved = Standing.of(iteration, rings)
+        self._saved = RingPositions.of(iteration, rings)
         return {"replay": parts.saved()}
 
     def at_start(self) -> dict[str, Any]:
-        """What a checkpoint is to hold that is written before anything is recorded."""
+        """State for a checkpoint that is written before anything is recorded."""
         is_saved = self._histories and self._keep and not _holds_any(self._rings())
         return {"replay": Parts().saved()} if is_saved else {}
 
@@ -123,7 +123,7 @@ class SavedHistories:
         ]
 
     def _advice(self) -> str:
-        """What to add where a file cannot be written."""
+        """Advice for a file that cannot be written."""
         if self._processes.rank > 0:
             return "; every process writes into the run folder: let all see it, or set saving.replay=none"
         return f"; the checkpoint of iteration {self._saved.iteration} is kept" if self._parts else ""
@@ -174,7 +174,7 @@ class SavedHistories:
             self._forget()
         self._begin(self._of_first(folder))
         self._parts[state["iteration"]] = parts or Parts()
-        self._saved = Standing.of(state["iteration"], self._rings())
+        self._saved = RingPositions.of(state["iteration"], self._rings())
 
     def note_older(self, run: RunFolder) -> None:
         """Find out what the checkpoint before the newest needs; it is resumed from where that is damaged."""

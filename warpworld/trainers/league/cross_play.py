@@ -21,7 +21,7 @@ from warpworld.trainers.collecting.players import Player, Scripted
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.league.opponents import thinned
 from warpworld.trainers.league.ratings import fitted_ratings
-from warpworld.trainers.league.saved import read_standing
+from warpworld.trainers.league.saved import read_saved_state
 from warpworld.trainers.play import play_groups
 
 _Selves = Mapping[int, Mapping[str, Player]]  # the policies of each checkpoint
@@ -179,17 +179,17 @@ def _strangers(run: Run) -> dict[str, Player]:
 
 
 def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
-    """Of the latest checkpoint's pool as many past selves as there are ``iterations``, and policies of other runs."""
+    """As many past selves of the latest checkpoint's pool as there are ``iterations``, and policies of other runs."""
     saved = run.load_checkpoint().get("league", {})
     if name not in saved:
         return {}
-    standing = read_standing(name, saved[name], {}, run.opponents_folder)
-    past = [opponent.iteration for opponent in standing.pool() if opponent.iteration not in iterations]
+    state = read_saved_state(name, saved[name], {}, run.opponents_folder)
+    past = [opponent.iteration for opponent in state.pool() if opponent.iteration not in iterations]
     kept = thinned(past, len(iterations))
     found: dict[str, Player] = {}
     newest = load_policies(run)[name]
     assert newest is not None
-    for opponent in standing.opponents.values():
+    for opponent in state.opponents.values():
         is_past = opponent.kind == "past"
         if opponent.weights is None or (is_past and opponent.iteration not in kept):
             continue

@@ -19,9 +19,9 @@ from warpworld.trainers.collecting.memory import state_array
 from warpworld.trainers.collecting.players import Scripted, Slot
 from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
+from warpworld.trainers.league.matchmaker import Matchmaker, MatchmakerState
 from warpworld.trainers.league.opponents import Opponent
-from warpworld.trainers.league.saved import read_standing, saved_standing
-from warpworld.trainers.league.side import Side, Standing
+from warpworld.trainers.league.saved import read_saved_state, saved_state
 from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
@@ -37,7 +37,7 @@ class League:
     every slot that lies in its envs, and results are summed over all processes before ratings change.
 
     Attributes:
-        sides: one for each policy with opponents, by its name.
+        matchmakers: one for each policy with opponents, by its name.
         slots: the parts of all slots that lie in this process's envs.
         modules: what opponents play with, by policy, one for each slot: they can be fused like any policy.
 
@@ -64,7 +64,7 @@ class League:
         share = processes.share(config.trainer.num_envs)
         entries = self_play_entries(config)
         self._scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
-        self.sides: dict[str, Side] = {}
+        self.matchmakers: dict[str, Matchmaker] = {}
         self.modules: dict[str, list[Policy]] = {}
         for name, envs in opponents_envs(entries, config.trainer.num_envs).items():
             entry, present = entries[name], policies[name]
@@ -74,10 +74,10 @@ class League:
             self.modules[name] = modules
             others = [self._opponent(name, number, text, present, read) for number, text in enumerate(entry.opponents)]
             seed = config.trainer.seed ^ zlib.crc32(name.encode())
-            self.sides[name] = Side(
+            self.matchmakers[name] = Matchmaker(
                 name, present, modules, slots, len(envs), entry, self._scripts, others, seed, processes
             )
-        slots = [slot for side in self.sides.values() for slot in side.slots]
+        slots = [slot for matchmaker in self.matchmakers.values() for slot in matchmaker.slots]
         self.slots = [slot for slot in slots if slot.envs.start < slot.envs.stop]
         self._matches = Matches(world, slots) if slots else None
         self._pending: list[Tensor] = []
@@ -102,7 +102,7 @@ class League:
         Raises:
             ProcessError: in all of them, see ``ProcessGroup.check_same``.
         """
-        opponents = [other for side in self.sides.values() for other in side.standing.opponents.values()]
+        opponents = [other for matchmaker in self.matchmakers.values() for other in matchmaker.state.opponents.values()]
         self._processes.check_same("run as an opponent", " ".join(other.digest for other in opponents))
 
     def _check_scripts(self) -> None:
@@ -111,8 +111,8 @@ class League:
         Raises:
             DeclarationError: a script fails, or gives another shape or dtype than a policy of its group.
         """
-        for side in self.sides.values():
-            for name, player in itertools.product(side.slots[0].groups, side.scripts()):
+        for matchmaker in self.matchmakers.values():
+            for name, player in itertools.product(matchmaker.slots[0].groups, matchmaker.scripts()):
                 group = self._world.groups[name]
                 player.check(self._world, group, action_distribution(group).num_outputs)
 
@@ -123,14 +123,14 @@ class League:
         Args:
             iteration: iterations done.
         """
-        due = [side for side in self.sides.values() if side.is_due(iteration)]
+        due = [matchmaker for matchmaker in self.matchmakers.values() if matchmaker.is_due(iteration)]
         if due:
             self._settle()
-        for side in due:
-            side.begin(iteration, self._exchange)
+        for matchmaker in due:
+            matchmaker.begin(iteration, self._exchange)
 
     def _exchange(self, slot: Slot) -> None:
-        """Seat another opponent in a slot: it remembers nothing, and the episodes under way do not count."""
+        """Prepare a slot for another opponent: it remembers nothing, and the episodes under way do not count."""
         assert self._matches is not None
         self._matches.exchange(slot)
         for group in slot.groups:
@@ -151,26 +151,30 @@ class League:
             return
         read = self._processes.sum(torch.stack(self._pending)).tolist()
         self._pending = []
-        ends = list(itertools.accumulate((len(side.slots) for side in self.sides.values()), initial=0))
+        ends = list(
+            itertools.accumulate((len(matchmaker.slots) for matchmaker in self.matchmakers.values()), initial=0)
+        )
         for results in read:
-            for side, (first, end) in zip(self.sides.values(), itertools.pairwise(ends), strict=True):
-                side.take(results[first:end])
+            for matchmaker, (first, end) in zip(self.matchmakers.values(), itertools.pairwise(ends), strict=True):
+                matchmaker.take(results[first:end])
 
     def read(self) -> dict[str, Any]:
         """The latest iteration's metrics."""
         self._settle()
-        return {name: value for side in self.sides.values() for name, value in side.metrics().items()}
+        return {name: value for matchmaker in self.matchmakers.values() for name, value in matchmaker.metrics().items()}
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def files(self, folder: Path | None = None) -> dict[str, bytes]:
-        """What the run's ``league`` folder must hold for the present state, by name; call it before ``state_dict``.
+        """Files of the run's ``league`` folder for the present state, by name; call it before ``state_dict``.
 
         Args:
             folder: what this one holds already is left out, as it is: another version of torch may pack the same
                 weights into other bytes, which checkpoints do not know.
         """
         found = {}
-        for opponent in (other for side in self.sides.values() for other in side.standing.opponents.values()):
+        for opponent in (
+            other for matchmaker in self.matchmakers.values() for other in matchmaker.state.opponents.values()
+        ):
             if opponent.weights is None or (folder is not None and is_held(folder / opponent.file, opponent.digest)):
                 continue
             found[opponent.file] = packed(opponent.weights)
@@ -180,10 +184,10 @@ class League:
     def state_dict(self) -> dict[str, Any]:
         """Everything but the opponents' weights, by policy."""
         self._settle()
-        return {name: saved_standing(side.standing) for name, side in self.sides.items()}
+        return {name: saved_state(matchmaker.state) for name, matchmaker in self.matchmakers.items()}
 
-    def read_state(self, saved: Mapping[str, Any], folder: Path | None) -> dict[str, Standing]:
-        """What ``state_dict`` gave, checked, with the weights; nothing of it is taken up yet.
+    def read_state(self, saved: Mapping[str, Any], folder: Path | None) -> dict[str, MatchmakerState]:
+        """Read and check what ``state_dict`` returned, with the weights; nothing of it is taken up yet.
 
         Args:
             saved: see above.
@@ -192,16 +196,18 @@ class League:
         Raises:
             RunError: it is not what it should be, or a file is missing or was changed.
         """
-        opponents = [opponent for side in self.sides.values() for opponent in side.standing.opponents.values()]
+        opponents = [
+            opponent for matchmaker in self.matchmakers.values() for opponent in matchmaker.state.opponents.values()
+        ]
         known = {opponent.digest: opponent.weights for opponent in opponents if opponent.weights is not None}
-        return {name: read_standing(name, saved.get(name), known, folder) for name in self.sides}
+        return {name: read_saved_state(name, saved.get(name), known, folder) for name in self.matchmakers}
 
-    def take_state(self, standings: Mapping[str, Standing]) -> None:
+    def take_state(self, states: Mapping[str, MatchmakerState]) -> None:
         """Continue from what ``read_state`` gave; what matches under way stand at lies in the store."""
         self._pending = []
-        for name, standing in standings.items():
-            self.sides[name].standing = standing
-            self.sides[name].seat()
+        for name, state in states.items():
+            self.matchmakers[name].state = state
+            self.matchmakers[name].place_opponents()
 
 
 def _own_part(envs: range, share: range) -> slice:

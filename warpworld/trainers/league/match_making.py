@@ -1,4 +1,4 @@
-"""Which opponents are met next."""
+"""Probabilities and draws of the next opponents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HARDNESS = 2.0  # exponent of prioritised match-making
 
 
 def chances(win_rates: Sequence[float], match_making: str) -> list[float]:
-    """How likely each opponent is to be drawn.
+    """Probability of each opponent to be drawn.
 
     "prioritised" is the fictitious self-play of Vinyals et al. (2019, "Grandmaster level in StarCraft II using
     multi-agent reinforcement learning", methods), with its weighing f_hard: in proportion to (1 - win rate)^2. Where

@@ -1,4 +1,4 @@
-"""How the episodes ended that were played against opponents: a match each."""
+"""Results of the episodes against opponents: a match each."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Opponent:
 
     @property
     def win_rate(self) -> float:
-        """Of the present selves against it, lately; half a win in one meeting is where it begins."""
+        """Recent win rate of the present selves against it; it begins as half a win in one match."""
         return (self.won + 0.5) / (self.met + 1.0)
 
     def remember(self, score: float) -> None:
@@ -54,13 +54,13 @@ class Opponent:
         self.met, self.won = MEMORY * self.met + 1.0, MEMORY * self.won + score
 
     def record(self) -> dict[str, Any]:
-        """What a checkpoint holds of it: all but the weights, which lie in their file."""
+        """A record for checkpoints: all but the weights, which lie in their file."""
         names = ("name", "kind", "iteration", "rating", "games", "met", "won", "file", "digest")
         return {name: getattr(self, name) for name in names}
 
 
 def thinned(iterations: Sequence[int], size: int) -> list[int]:
-    """Which past selves stay when the pool is full: ``size`` of them, spread over the whole training.
+    """Choose the past selves that stay when the pool is full: ``size`` of them, spread over the whole training.
 
     The first and the newest stay. As long as there are too many, that one goes whose neighbours in time lie closest
     together, the oldest such. A pool of one keeps the newest.

@@ -1,4 +1,4 @@
-"""A side's standing as a checkpoint holds it: checked before anything of it is taken up."""
+"""A matchmaker's state as a checkpoint holds it, checked before any of it is used."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 from warpworld.errors import RunError
+from warpworld.trainers.league.episode_counts import EpisodeCounts
+from warpworld.trainers.league.matchmaker import MatchmakerState
 from warpworld.trainers.league.opponents import KINDS, Opponent, Weights
-from warpworld.trainers.league.side import Standing
-from warpworld.trainers.league.tally import Tally
 from warpworld.trainers.league.weights import read_weights
 
 _FIELDS: dict[str, type] = {
@@ -23,20 +23,20 @@ _FIELDS: dict[str, type] = {
 }
 
 
-def saved_standing(standing: Standing) -> dict[str, Any]:
-    """What a checkpoint holds of a side: tensors, numbers, texts, and lists and dicts of these."""
+def saved_state(state: MatchmakerState) -> dict[str, Any]:
+    """A matchmaker's state for a checkpoint: tensors, numbers, texts, and lists and dicts of these."""
     return {
-        "rating": standing.rating,
-        "opponents": [opponent.record() for opponent in standing.opponents.values()],
-        "retired": sorted(standing.retired),
-        "matches": list(standing.matches),
-        "generator": standing.generator.get_state(),
-        "tallies": [dataclasses.asdict(tally) for tally in (standing.tally, standing.judged)],
+        "rating": state.rating,
+        "opponents": [opponent.record() for opponent in state.opponents.values()],
+        "retired": sorted(state.retired),
+        "matches": list(state.matches),
+        "generator": state.generator.get_state(),
+        "tallies": [dataclasses.asdict(counts) for counts in (state.counts, state.judged)],
     }
 
 
-def read_standing(policy: str, saved: Any, known: Mapping[str, Weights], folder: Path | None) -> Standing:
-    """What ``saved_standing`` gave, with the opponents' weights.
+def read_saved_state(policy: str, saved: Any, known: Mapping[str, Weights], folder: Path | None) -> MatchmakerState:
+    """Read and check what ``saved_state`` returned, with the opponents' weights.
 
     Args:
         policy: whose opponents they are, for messages.
@@ -68,16 +68,16 @@ def read_standing(policy: str, saved: Any, known: Mapping[str, Weights], folder:
     except (RuntimeError, TypeError, AttributeError) as error:
         raise RunError(f"{where} has generator {reprlib.repr(saved['generator'])}, expected its state") from error
     retired, matches = set(saved["retired"]), list(saved["matches"])
-    return Standing(saved["rating"], opponents, retired, matches, generator, *_tallies(saved, where))
+    return MatchmakerState(saved["rating"], opponents, retired, matches, generator, *_counts(saved, where))
 
 
-def _tallies(saved: Mapping[str, Any], where: str) -> list[Tally]:
+def _counts(saved: Mapping[str, Any], where: str) -> list[EpisodeCounts]:
     records = saved.get("tallies", [{}, {}])  # runs that began without them continue
-    names = [tally.name for tally in dataclasses.fields(Tally)]
+    names = [each.name for each in dataclasses.fields(EpisodeCounts)]
     right = isinstance(records, list) and len(records) == 2 and all(isinstance(record, dict) for record in records)
     if not right or not all(key in names and type(n) is int and n >= 0 for r in records for key, n in r.items()):
         raise RunError(f"{where} has tallies {reprlib.repr(records)}, expected two of {', '.join(names)}, numbers")
-    return [Tally(**record) for record in records]
+    return [EpisodeCounts(**record) for record in records]
 
 
 def _opponent(record: Any, where: str) -> Opponent:

@@ -23,7 +23,7 @@ class ProcessGroup:
     """This process's place among those that train a run.
 
     What they do together is called by all of them, in the same order. With one process each of it is the identity and
-    costs nothing; with several, ``torch.distributed`` has been initialised (``joining.py`` does it).
+    costs nothing; with several, ``torch.distributed`` has been initialised (``membership.py`` does it).
 
     Attributes:
         rank: number of this process, from 0.
@@ -191,7 +191,7 @@ ALONE = ProcessGroup()
 
 @contextmanager
 def _said_clearly() -> Iterator[None]:
-    """What torch raises where a process of the group is gone, or a GPU is not fit, as an error of this package."""
+    """Raise this package's error for what torch raises if a process is gone or a GPU is not fit."""
     try:
         yield
     except RuntimeError as error:
@@ -202,7 +202,7 @@ def _said_clearly() -> Iterator[None]:
 
 
 def explain_own_gpu(error: Exception) -> WarpworldError | None:
-    """What an error means that torch raised while processes spoke, where it is this process's own GPU's; else None."""
+    """Explanation of torch's error while processes spoke, if it is this process's own GPU's; else None."""
     if not isinstance(error, RuntimeError):
         return None
     shared = next((line for line in str(error).splitlines() if "duplicate gpu" in line.lower()), None)

@@ -36,9 +36,9 @@ def gather_store(world: World, processes: ProcessGroup, num_envs: int) -> tuple[
     """
     if not processes.several:
         return world.data.layout(), world.snapshot()
-    whole = world.data.twin(num_envs)
+    whole = world.data.empty_like(num_envs)
     shares = processes.shares(num_envs)
-    parts = [world.data.twin(len(share)) for share in shares] if processes.is_first else []
+    parts = [world.data.empty_like(len(share)) for share in shares] if processes.is_first else []
     own = world.snapshot()
     snapshots = processes.gather(own, [part.snapshot().numel() for part in parts])
     for share, part, snapshot in zip(shares, parts, snapshots, strict=False):
@@ -61,7 +61,7 @@ def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot
     if not processes.several:
         world.restore(snapshot, layout)
         return
-    whole, share = world.data.twin(num_envs), processes.share(num_envs)
+    whole, share = world.data.empty_like(num_envs), processes.share(num_envs)
     whole.restore(snapshot, layout)
     for name in whole:
         per_world = whole.array(name).per == "world"

@@ -1,7 +1,7 @@
 """Replay: rings of past steps in the store, and how algorithms draw from them."""
 
-from warpworld.trainers.replay.crew import Crew
 from warpworld.trainers.replay.normals import Normals
+from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import FAN, Priorities, lanes_for
 from warpworld.trainers.replay.replay import Replay
 from warpworld.trainers.replay.size import settle_size
@@ -14,8 +14,8 @@ from warpworld.trainers.replay.windows import Windows
 
 __all__ = [
     "FAN",
-    "Crew",
     "Normals",
+    "PolicyAgents",
     "Priorities",
     "Replay",
     "ReplaySizes",

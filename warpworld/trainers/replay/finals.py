@@ -1,4 +1,4 @@
-"""What agents saw last in truncated episodes, which a ring of steps does not hold."""
+"""Final observations of truncated episodes, which a ring of steps does not hold."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class Finals:
     def __init__(self, world: World, ring: Ring) -> None:
         self._world, self._ring = world, ring
         self.slots = world.environment.truncations(ring.rows)
-        self.aliases = add_arrays(world, ring.crew.name, self._arrays())
+        self.aliases = add_arrays(world, ring.policy_agents.name, self._arrays())
         world.request("final_observations")
-        self._joins = not ring.crew.sees_rows
+        self._joins = not ring.policy_agents.sees_rows
         if ring.choices:  # what was allowed is to be known from before the reset
             for copy in self._copies("action_mask", "last_mask"):
                 world.record_copy(copy)
 
     def _arrays(self) -> list[tuple[Array, Kept]]:
-        crew, choices, num_envs = self._ring.crew, self._ring.choices, self._world.num_envs
-        last = (1, num_envs, crew.size)
-        kept, before = (self.slots, crew.size), "how many were kept before the row"
+        policy_agents, choices, num_envs = self._ring.policy_agents, self._ring.choices, self._world.num_envs
+        last = (1, num_envs, policy_agents.size)
+        kept, before = (self.slots, policy_agents.size), "how many were kept before the row"
         arrays: list[tuple[Array, Kept]] = [
-            (Array("last", crew.rows.dtype, (*last, crew.rows.size), "world", initial=0), "derived"),
+            (Array("last", policy_agents.rows.dtype, (*last, policy_agents.rows.size), "world", initial=0), "derived"),
             (Array("only_row", "int32", (), "world", initial=0), "derived"),
-            (Array("finals", crew.rows.dtype, (*kept, crew.rows.size), "env"), "history"),
+            (Array("finals", policy_agents.rows.dtype, (*kept, policy_agents.rows.size), "env"), "history"),
             (Array("finals_kept", "int32", (), "env", initial=0, doc="how many were ever kept"), "state"),
             (Array("finals_before", "int32", (self._ring.rows, num_envs), "world", initial=0, doc=before), "history"),
         ]
@@ -54,22 +54,22 @@ class Finals:
         return arrays
 
     def _copies(self, source: str, target: str) -> list[Copy]:
-        return self._ring.crew.copies(source, self.aliases[target], self.aliases["only_row"])
+        return self._ring.policy_agents.copies(source, self.aliases[target], self.aliases["only_row"])
 
     def copies(self) -> list[Copy]:
-        """What puts that which the agents saw last where the kernel finds it that keeps it; none where it is joined."""
+        """Copies of the final observations to where the keeping kernel reads them; none if they are joined."""
         if self._joins:
             return []
         row = self.aliases["only_row"]
-        return self._ring.crew.copies_of_last(self.aliases["last"], row)
+        return self._ring.policy_agents.copies_of_last(self.aliases["last"], row)
 
     def join(self) -> None:
         """Put what the agents saw last into rows there, where that takes more than copies."""
         if self._joins:
-            self._ring.crew.join_last(self._world[self.aliases["last"]][0])
+            self._ring.policy_agents.join_last(self._world[self.aliases["last"]][0])
 
     def most_kept(self) -> Tensor:
-        """Of any env, how many final observations the ring's steps need: () int32."""
+        """The largest number of final observations that the ring's steps of an env need: () int32."""
         row = self._world[self._ring.aliases["row"]]  # written next, so that it is the oldest
         before = self._world[self.aliases["finals_before"]].index_select(0, row.long().view(1))
         return (self._world[self.aliases["finals_kept"]] - before).max()

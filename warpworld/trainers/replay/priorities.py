@@ -152,7 +152,7 @@ class Priorities:
         self._processes.largest(self._largest)
 
     def history(self) -> list[Tensor]:
-        """What an update writes that is kept as history."""
+        """Arrays that an update writes and that are kept as history."""
         return [self._array(name) for name in ("leaves", "sums_1", "sums_2", "sums_3", "prefix")]
 
     def add_up_all(self) -> None:

@@ -1,4 +1,4 @@
-"""What all replays are: a ring that steps are recorded in, and what draws from it."""
+"""Base class of replays: a ring that steps are recorded in, and its draws."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.processes.distributed import ProcessGroup
-from warpworld.trainers.replay.crew import Crew
+from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, SMALLEST_PRIORITY, Priorities, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.trainers.replay.ring_history import RingHistory
@@ -23,7 +23,7 @@ from warpworld.trainers.replay.ring_history import RingHistory
 
 @dataclass(frozen=True)
 class DrawSizes:
-    """What a ring holds and what is drawn from it, whatever the kind of replay.
+    """Sizes of a ring and of its draws, for every kind of replay.
 
     Attributes:
         rows: steps of all envs that the ring holds.
@@ -69,16 +69,16 @@ class Replay(Recorder):
     ) -> None:
         self._collector, self.world, self._draws = collector, collector.world, sizes
         self.ring = Ring(collector, groups, sizes.rows, sizes.actors_priority)
-        block, name = self.world.num_envs * self.items_per_env, self.crew.name
+        block, name = self.world.num_envs * self.items_per_env, self.policy_agents.name
         self.priorities = Priorities(self.world, name, blocks, block, sizes.batch_size, sizes.alpha, processes)
         self._aliases = {**self.priorities.aliases, **self.ring.aliases}
         self.history = RingHistory(self, sizes.n_step)
         collector.add(self)
 
     @property
-    def crew(self) -> Crew:
+    def policy_agents(self) -> PolicyAgents:
         """The agents."""
-        return self.ring.crew
+        return self.ring.policy_agents
 
     @property
     def aliases(self) -> Mapping[str, str]:
@@ -93,7 +93,7 @@ class Replay(Recorder):
     @property
     def items_per_env(self) -> int:
         """Items of an env in a block."""
-        return self.crew.size // math.prod(self.members)
+        return self.policy_agents.size // math.prod(self.members)
 
     @property
     def items(self) -> int:
@@ -107,7 +107,7 @@ class Replay(Recorder):
 
     @property
     def value_arrays(self) -> dict[str, str]:
-        """Where an actor notes what it expected of its actions, by its kernel's parameters; empty where it need not."""
+        """Arrays in which an actor notes values of its actions, by its kernel's parameters; empty if it need not."""
         return self.ring.value_arrays
 
     def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:
@@ -123,8 +123,8 @@ class Replay(Recorder):
         of_draws = {
             "BATCH": sizes.batch_size,
             "N_STEP": sizes.n_step,
-            "ENTRIES": members * self.crew.rows.size,
-            "ACTION_SIZE": members * self.crew.action_size,
+            "ENTRIES": members * self.policy_agents.rows.size,
+            "ACTION_SIZE": members * self.policy_agents.action_size,
             "CHOICES": members * self.ring.choices or 1,
             "ACTORS_PRIORITY": int(sizes.actors_priority),
             "VALUE_RESCALE": int(sizes.value_rescale),

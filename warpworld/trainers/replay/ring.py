@@ -16,20 +16,20 @@ from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.collecting.outcomes import OPTIONAL
-from warpworld.trainers.replay.crew import Crew
+from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 
 PLAYED, COUNTS, CUT_OFF = 1, 2, 8  # as in cuda/ring.cuh
 
 
 class Ring:
-    """What a policy's agents saw, did and got in the last steps, each stored once; the rules stand in ``ring.cu``.
+    """The last steps of a policy's agents, each stored once; the rules stand in ``ring.cu``.
 
     Steps are copied into the ring while the world steps. A replay calls ``acted`` in each step, and puts ``advance``
     and ``settle`` into programs of its own.
 
     Attributes:
-        crew: the agents.
+        policy_agents: the agents.
         rows: steps of all envs that it holds.
         actors: what acts, by group.
         choices: of all heads of an agent, where there is an ``action_mask``; else 0.
@@ -47,7 +47,7 @@ class Ring:
 
     def __init__(self, collector: Collector, groups: Sequence[str], rows: int, notes_values: bool) -> None:
         self._collector, self._world, self.rows = collector, collector.world, rows
-        self.crew = Crew(self._world, groups)
+        self.policy_agents = PolicyAgents(self._world, groups)
         self.actors: dict[str, Actor] = {}
         has = self._world.data
         self.choices = has.array("action_mask").shape[0] if "action_mask" in has else 0
@@ -67,16 +67,16 @@ class Ring:
 
     @property
     def value_arrays(self) -> dict[str, str]:
-        """Where an actor notes what it expected of its actions, by its kernel's parameters; empty where it need not."""
+        """Arrays in which an actor notes values of its actions, by its kernel's parameters; empty if it need not."""
         names = ("ring_taken_values", "ring_best_values", "row") if self._notes_values else ()
         return {name: self.aliases[name] for name in names}
 
     @property
     def constants(self) -> dict[str, int]:
-        """What kernels that read the ring are compiled with."""
+        """Constants of kernels that read the ring."""
         return {
             "NUM_AGENTS": 1,
-            "AGENTS": self.crew.size,
+            "AGENTS": self.policy_agents.size,
             "ROWS": self.rows,
             "NUM_STEPS": self._collector.num_steps,
             "LEAVING": int("agent_terminated" in self._optional),
@@ -86,14 +86,17 @@ class Ring:
 
     def _add_arrays(self) -> dict[str, str]:
         """Add what is carried on and the rows."""
-        crew, lead = self.crew, (self.rows, self._world.num_envs)
-        ring = (*lead, crew.size)
+        policy_agents, lead = self.policy_agents, (self.rows, self._world.num_envs)
+        ring = (*lead, policy_agents.size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("row", "int32", (), "world", initial=0, doc="the row that is written next"), "state"),
             (Array("written", "int64", (1,), "world", initial=0, doc="rows that were ever written"), "state"),
-            (Array("played", "bool", (crew.size,), "env", initial=True), "derived"),
-            (Array("ring_observations", crew.rows.dtype, (*ring, crew.rows.size), "world"), "history"),
-            (Array("ring_actions", crew.action_dtype, (*ring, crew.action_size), "world"), "history"),
+            (Array("played", "bool", (policy_agents.size,), "env", initial=True), "derived"),
+            (
+                Array("ring_observations", policy_agents.rows.dtype, (*ring, policy_agents.rows.size), "world"),
+                "history",
+            ),
+            (Array("ring_actions", policy_agents.action_dtype, (*ring, policy_agents.action_size), "world"), "history"),
             (Array("ring_rewards", "float32", ring, "world"), "history"),
             (Array("ring_terminated", "bool", lead, "world", initial=False), "history"),
             (Array("ring_truncated", "bool", lead, "world", initial=False), "history"),
@@ -105,7 +108,7 @@ class Ring:
             arrays += [(Array(name, "float32", ring, "world"), "history") for name in values]
         if self.choices:
             arrays.append((Array("ring_action_mask", "bool", (*ring, self.choices), "world"), "history"))
-        aliases = add_arrays(self._world, crew.name, arrays)
+        aliases = add_arrays(self._world, policy_agents.name, arrays)
         # placeholders for arrays that kernels name but this ring does not have; they are never read
         flags, numbers = aliases["ring_terminated"], aliases["ring_rewards"]
         stand_ins = {f"ring_{name}": flags for name in OPTIONAL}
@@ -114,7 +117,7 @@ class Ring:
     def _record(self) -> None:
         """Let the world copy what a step came to into the ring."""
         for name in ("rewards", *self._optional):
-            for copy in self.crew.copies(name, self.aliases[f"ring_{name}"], self.aliases["row"]):
+            for copy in self.policy_agents.copies(name, self.aliases[f"ring_{name}"], self.aliases["row"]):
                 self._world.record_copy(copy)
         for name in ("terminated", "truncated"):
             self._world.record(name, self.aliases[f"ring_{name}"], self.aliases["row"])
@@ -122,26 +125,26 @@ class Ring:
     def _build(self) -> None:
         world = self._world
         self._kernels = world.kernels(KERNELS / "ring.cu", self.constants, aliases=self.aliases)
-        lanes = lanes_for(world.num_envs * self.crew.size, world.num_envs)
+        lanes = lanes_for(world.num_envs * self.policy_agents.size, world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:
-        crew, aliases, row = self.crew, self.aliases, self.aliases["row"]
-        actors = [self.actors[group.name] for group in crew.groups]
-        before = crew.copies_of_observations(actors, aliases["ring_observations"], row)
-        before += crew.copies_of_actions(aliases["ring_actions"], row)
+        policy_agents, aliases, row = self.policy_agents, self.aliases, self.aliases["row"]
+        actors = [self.actors[group.name] for group in policy_agents.groups]
+        before = policy_agents.copies_of_observations(actors, aliases["ring_observations"], row)
+        before += policy_agents.copies_of_actions(aliases["ring_actions"], row)
         if self.choices:
-            before += crew.copies("action_mask", aliases["ring_action_mask"], row)
+            before += policy_agents.copies("action_mask", aliases["ring_action_mask"], row)
         self.acted = self._world.program(before)
-        played = crew.played(self._collector.slots)
+        played = policy_agents.played(self._collector.slots)
         if not played.any():
             self._refuse_opponents()
         self._world[aliases["played"]].copy_(played)
 
     def _refuse_opponents(self) -> NoReturn:
         """One of several processes has no row to draw from; the configuration rules this out for a single one."""
-        first, groups = self._world.first_env, " and ".join(group.name for group in self.crew.groups)
+        first, groups = self._world.first_env, " and ".join(group.name for group in self.policy_agents.groups)
         raise ConfigError(
             f"opponents play {groups} in all envs of one process, {first} to {first + self._world.num_envs - 1}, "
             "expected an env in which their policy plays: each process draws batches from its own envs. "
@@ -161,13 +164,13 @@ class Ring:
 
     # ---- after an iteration ------------------------------------------------------------------------------------------
     def recorded(self) -> Tensor:
-        """What the policy's agents saw in the latest iteration, as far as they took part: (rows, entries)."""
+        """Observations of the latest iteration in which the policy's agents took part: (rows, entries)."""
         latest = self.latest()
         return self._of("ring_observations", latest)[self._took_part(latest, PLAYED)]
 
     def is_finite(self) -> Tensor:
         """Whether agents that count saw finite numbers only in the latest iteration: () bool."""
-        rows = self.crew.rows
+        rows = self.policy_agents.rows
         if not any(part.is_float for part in rows.parts):
             return torch.ones((), dtype=torch.bool, device=self._world.device)
         latest = self.latest()
@@ -181,10 +184,10 @@ class Ring:
             TrainingError: names env, agent, step and number.
         """
         latest = self.latest()
-        seen = self.crew.rows.floats(self._of("ring_observations", latest))
+        seen = self.policy_agents.rows.floats(self._of("ring_observations", latest))
         counts = self._took_part(latest, COUNTS)
-        for group in self.crew.groups:
-            agents = self.crew.agents(group)
+        for group in self.policy_agents.groups:
+            agents = self.policy_agents.agents(group)
             refuse_not_finite(self._world, "observations", group, seen[:, :, agents], counts[:, :, agents])
 
     def latest(self) -> Tensor:

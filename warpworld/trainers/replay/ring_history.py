@@ -1,4 +1,4 @@
-"""What checkpoints hold of a replay."""
+"""History of a replay, for checkpoints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RingHistory(History):
 
     def rows(self) -> list[Rows]:
         """Those of the ring, and those of its blocks; where they stand is read back from the device."""
-        name, written = self._replay.crew.name, int(self._replay.array("written"))
+        name, written = self._replay.policy_agents.name, int(self._replay.array("written"))
         of_rows = [each for each in self._aliases if each.startswith("ring_") or each in _OF_ROWS]
         slots = self._views(_SLOTS)
         filled = self._replay.array("finals_kept") if slots else None
@@ -63,7 +63,7 @@ class RingHistory(History):
         return {self._aliases["leaves"]: leaves.view(shape)}
 
     def own(self) -> Mapping[str, Tensor]:
-        """How often each block was written, and the largest leaf of this process."""
+        """Counts of each block's writes, and the largest leaf of this process."""
         return self._views(["generation", "largest_leaf"])
 
     def restored(self) -> None:
@@ -98,5 +98,5 @@ class RingHistory(History):
 
     def _views(self, names: Sequence[str]) -> dict[str, Tensor]:
         """Those arrays that this replay has, by their names in the store; other aliases stand for another's array."""
-        arrays = [self._replay.crew.array(name) for name in names if name in self._aliases]
+        arrays = [self._replay.policy_agents.array(name) for name in names if name in self._aliases]
         return {array: self._replay.world[array] for array in arrays if array in self._replay.world.data}

@@ -1,4 +1,4 @@
-"""What a replay asks of the memory: reported at the start, refused where it is more than there is."""
+"""Memory of a replay: reported at the start, refused if it is more than there is."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import math
 from warpworld.errors import ConfigError
 from warpworld.managers.array_values import torch_dtype
 from warpworld.managers.shortage import amount
-from warpworld.trainers.replay.crew import Crew
+from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.world import World
 
 logger = logging.getLogger(__name__)
 
 
-def settle_size(world: World, crew: Crew, transitions: int) -> None:
-    """Report what a crew's ring takes, or refuse it.
+def settle_size(world: World, policy_agents: PolicyAgents, transitions: int) -> None:
+    """Report the memory that a ring takes, or refuse it.
 
     Args:
         world: unsealed, with all arrays of the ring.
-        crew: whose ring it is.
+        policy_agents: those that the ring is of.
         transitions: that the ring of this process holds.
 
     Raises:
         ConfigError: there is not enough memory; names how many transitions would fit.
     """
-    nbytes = sum(_bytes_of(world, name) for name in world.data.names("history") if crew.owns(name))
+    nbytes = sum(_bytes_of(world, name) for name in world.data.names("history") if policy_agents.owns(name))
     each, free = nbytes / transitions, world.data.free_memory()
     if free is not None and nbytes > free:
         raise ConfigError(
-            f"policy of group '{crew.name}': replay_size asks for {transitions:,} transitions of {each:.0f} bytes, "
-            f"{amount(nbytes)}, and {amount(free)} are free; {int(free / each):,} would fit"
+            f"policy of group '{policy_agents.name}': replay_size asks for {transitions:,} transitions of "
+            f"{each:.0f} bytes, {amount(nbytes)}, and {amount(free)} are free; {int(free / each):,} would fit"
         )
     replay = f"{transitions:,} transitions of {each:.0f} bytes, {amount(nbytes)}"
-    logger.info("replay of group '%s': %s", crew.name, replay)
+    logger.info("replay of group '%s': %s", policy_agents.name, replay)
 
 
 def _bytes_of(world: World, name: str) -> int:

@@ -21,7 +21,7 @@ from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionR
 
 @dataclass(frozen=True)
 class TeamSizes(ReplaySizes):
-    """What a ring of teams' transitions holds, and what is drawn from it.
+    """Sizes of a ring of teams' transitions and of its draws.
 
     Attributes:
         mean_reward: whether a team earns the mean over its agents; else their sum.
@@ -59,12 +59,12 @@ class TeamReplay(TransitionReplay):
     @property
     def members(self) -> tuple[int, ...]:
         """All agents of an env."""
-        return (self.crew.size,)
+        return (self.policy_agents.size,)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def _add_arrays(self) -> dict[str, str]:
-        """See ``TransitionReplay``; a team's rewards and flags are what its kernels take for an agent's."""
-        each = (self.sizes.batch_size, self.crew.size)
+        """Implement ``TransitionReplay``; a team's rewards and flags are what its kernels take for an agent's."""
+        each = (self.sizes.batch_size, self.policy_agents.size)
         of_teams = (self.ring.rows, self.world.num_envs, 1)
         arrays: list[tuple[Array, Kept]] = [
             (Array("team_rewards", "float32", of_teams, "world"), "history"),
@@ -72,7 +72,7 @@ class TeamReplay(TransitionReplay):
             (Array("batch_takes_part", "bool", each, "world"), "derived"),
             (Array("batch_next_takes_part", "bool", each, "world"), "derived"),
         ]
-        aliases = super()._add_arrays() | add_arrays(self.world, self.crew.name, arrays)
+        aliases = super()._add_arrays() | add_arrays(self.world, self.policy_agents.name, arrays)
         if self.sizes.state is not None:
             slots, known = None if self._finals is None else self._finals.slots, {**self.aliases, **aliases}
             self._states = TeamStates(self.world, self.ring, self.sizes.state, self.sizes.batch_size, slots, known)
@@ -80,12 +80,12 @@ class TeamReplay(TransitionReplay):
         return {**aliases, "ring_rewards": aliases["team_rewards"], "takes_part": aliases["team_takes_part"]}
 
     def build(self, source: str, constants: Mapping[str, Number], work: int, **scalars: Number) -> None:
-        """See ``Replay``; to these kernels a team is one agent, which leaves its episode only with its env."""
+        """Implement ``Replay``; to these kernels a team is one agent, which leaves its episode only with its env."""
         super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "CUTTING": 0, "MASKED": 0}, work, **scalars)
         world, aliases = self.world, {**self.aliases, **self.ring.aliases}
         own = {"BATCH": self.sizes.batch_size, "MEAN": int(self.sizes.mean_reward)}
         self._of_teams = world.kernels(KERNELS / "teams.cu", {**self.ring.constants, **own}, aliases=aliases)
-        lanes = lanes_for(max(work, world.num_envs) * self.crew.size, world.num_envs)
+        lanes = lanes_for(max(work, world.num_envs) * self.policy_agents.size, world.num_envs)
         self._of_teams.build([Kernel(name, lanes, own_env_only=False) for name in self._of_teams.signatures])
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------

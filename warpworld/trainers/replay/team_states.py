@@ -45,7 +45,7 @@ class TeamStates:
         self._world, self._ring, self._name, self._slots = world, ring, name, slots
         array = world.data.array(name)
         self._is_per_agent = array.per == "agent"
-        self._shape = (ring.crew.size, *array.shape) if self._is_per_agent else array.shape
+        self._shape = (ring.policy_agents.size, *array.shape) if self._is_per_agent else array.shape
         self.size = math.prod(self._shape)
         self._batch_size = batch_size
         self.aliases = self._add_arrays()
@@ -66,7 +66,7 @@ class TeamStates:
             last = (1, self._world.num_envs, *self._shape)
             arrays.append((Array("last_state", "float32", last, "world", initial=0.0), "derived"))
             arrays.append((Array("finals_state", "float32", (self._slots, *self._shape), "env"), "history"))
-        return add_arrays(self._world, self._ring.crew.name, arrays)
+        return add_arrays(self._world, self._ring.policy_agents.name, arrays)
 
     def _build(self, aliases: Mapping[str, str]) -> FunctionManager:
         world = self._world
@@ -85,7 +85,7 @@ class TeamStates:
     def _copy(self, target: str, row: str) -> Copy:
         """A copy of the array's latest state into a row."""
         if self._is_per_agent:
-            return self._ring.crew.copies(self._name, self.aliases[target], row)[0]
+            return self._ring.policy_agents.copies(self._name, self.aliases[target], row)[0]
         return Copy(self._name, self.aliases[target], row=row)
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
@@ -93,11 +93,11 @@ class TeamStates:
         self.acted = self._world.program([self._copy("ring_state", self._ring.aliases["row"])])
 
     def keep_final(self) -> list[Step]:
-        """What keeps the states of episodes that have just been truncated, before their observations are."""
+        """The launches that keep the states of truncated episodes, before their observations are kept."""
         return [] if self._slots is None else [self._step("keep_final_states")]
 
     def gather(self) -> list[Step]:
-        """What gathers the states of a batch."""
+        """The launches that gather the states of a batch."""
         return [self._step("gather_states")]
 
     def of_batch(self, what: str) -> Tensor:
@@ -118,7 +118,7 @@ class TeamStates:
         Raises:
             TrainingError: names env, agent, step and number; an array per env counts for all agents.
         """
-        (group,), seen = self._ring.crew.groups, self._latest()
+        (group,), seen = self._ring.policy_agents.groups, self._latest()
         of_agents = seen.flatten(3) if self._is_per_agent else seen.flatten(2).unsqueeze(2)
         refuse_not_finite(self._world, "critic inputs", group, of_agents.expand(-1, -1, group.size, -1), None)
 

@@ -20,7 +20,7 @@ from warpworld.trainers.replay.transitions import Transitions
 
 @dataclass(frozen=True)
 class ReplaySizes(DrawSizes):
-    """What a ring of transitions holds, and what is drawn from it.
+    """Sizes of a ring of transitions and of its draws.
 
     Attributes:
         final_observations: whether final observations of truncated episodes are kept; else a transition that would need
@@ -61,21 +61,24 @@ class TransitionReplay(Replay):
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def _add_arrays(self) -> dict[str, str]:
         """Add the batch; gives their names by those of the kernels' parameters."""
-        crew, sizes, ring = self.crew, self.sizes, self.ring
+        policy_agents, sizes, ring = self.policy_agents, self.sizes, self.ring
         batch = sizes.batch_size
         each = (batch, *self.members)
-        seen = (*each, sizes.frame_stack * crew.rows.size)
+        seen = (*each, sizes.frame_stack * policy_agents.rows.size)
         arrays: list[tuple[Array, Kept]] = [
-            (Array("batch_observations", crew.rows.dtype, seen, "world"), "derived"),
-            (Array("batch_next_observations", crew.rows.dtype, seen, "world"), "derived"),
-            (Array("batch_actions", crew.action_dtype, (*each, crew.action_size), "world"), "derived"),
+            (Array("batch_observations", policy_agents.rows.dtype, seen, "world"), "derived"),
+            (Array("batch_next_observations", policy_agents.rows.dtype, seen, "world"), "derived"),
+            (
+                Array("batch_actions", policy_agents.action_dtype, (*each, policy_agents.action_size), "world"),
+                "derived",
+            ),
             (Array("batch_returns", "float32", (batch,), "world"), "derived"),
             (Array("batch_discounts", "float32", (batch,), "world"), "derived"),
             (Array("batch_next", "int32", (batch,), "world"), "derived"),
         ]
         if ring.choices:
             arrays.append((Array("batch_next_mask", "bool", (*each, ring.choices), "world"), "derived"))
-        aliases = add_arrays(self.world, crew.name, arrays)
+        aliases = add_arrays(self.world, policy_agents.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
         flags, rows = ring.aliases["ring_terminated"], ring.aliases["ring_observations"]
         stand_ins = {"last_mask": flags, "finals_mask": flags, "finals_before": aliases["batch_next"], "finals": rows}
@@ -105,7 +108,7 @@ class TransitionReplay(Replay):
 
     def _views(self) -> Transitions:
         """The batch, as views of the store."""
-        masks = self.array("batch_next_mask")[..., : self.crew.num_choices] if self.ring.choices else None
+        masks = self.array("batch_next_mask")[..., : self.policy_agents.num_choices] if self.ring.choices else None
         return Transitions(
             observations=self.array("batch_observations"),
             actions=self.array("batch_actions"),
@@ -117,18 +120,18 @@ class TransitionReplay(Replay):
         )
 
     def _note(self) -> list[Step]:
-        """What more is settled of an iteration's rows before it is settled which of them can be drawn."""
+        """Further launches on an iteration's rows, before those that decide which of them can be drawn."""
         return []
 
     def _keep_final(self) -> list[Step]:
         if self._finals is None:
             return []
-        kernel = "keep_final_observations" if self.crew.rows.is_plain else "keep_final_bytes"
+        kernel = "keep_final_observations" if self.policy_agents.rows.is_plain else "keep_final_bytes"
         return [*self._finals.copies(), self.step(kernel)]
 
     def _gather(self) -> list[Step]:
-        names = ["gather", "gather_observations" if self.crew.rows.is_plain else "gather_bytes"]
-        names.append("gather_choices" if self.crew.action_dtype == "int32" else "gather_box_actions")
+        names = ["gather", "gather_observations" if self.policy_agents.rows.is_plain else "gather_bytes"]
+        names.append("gather_choices" if self.policy_agents.action_dtype == "int32" else "gather_box_actions")
         return [self.step(name) for name in (*names, *(["gather_masks"] if self.ring.choices else []))]
 
     # ---- around a step -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from warpworld.trainers.replay.windows import Windows
 
 @dataclass(frozen=True, kw_only=True)
 class WindowSizes(DrawSizes):
-    """What a ring of windows holds, and what is drawn from it.
+    """Sizes of a ring of windows and of its draws.
 
     A window begins every ``train_length`` rows, so that every step is trained in one of them; ``rows`` is a multiple of
     it. ``n_step`` steps follow the trained ones.
@@ -86,15 +86,23 @@ class WindowReplay(Replay):
 
     def _add_arrays(self) -> dict[str, str]:
         """Add states and the batch; gives their names by those of the kernels' parameters."""
-        crew, sizes = self.crew, self.sizes
+        policy_agents, sizes = self.policy_agents, self.sizes
         length, steps, batch = sizes.length, sizes.train_length, sizes.batch_size
-        kept = (sizes.slots, self.world.num_envs, crew.size, sizes.state_size)
+        kept = (sizes.slots, self.world.num_envs, policy_agents.size, sizes.state_size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("window_states", "float32", kept, "world", initial=0.0), "history"),
-            (Array("batch_observations", crew.rows.dtype, (length, batch, crew.rows.size), "world"), "derived"),
+            (
+                Array(
+                    "batch_observations", policy_agents.rows.dtype, (length, batch, policy_agents.rows.size), "world"
+                ),
+                "derived",
+            ),
             (Array("batch_states", "float32", (batch, sizes.state_size), "world"), "derived"),
             (Array("batch_starts", "bool", (length, batch), "world"), "derived"),
-            (Array("batch_actions", crew.action_dtype, (steps, batch, crew.action_size), "world"), "derived"),
+            (
+                Array("batch_actions", policy_agents.action_dtype, (steps, batch, policy_agents.action_size), "world"),
+                "derived",
+            ),
             (Array("batch_returns", "float32", (steps, batch), "world"), "derived"),
             (Array("batch_discounts", "float32", (steps, batch), "world"), "derived"),
             (Array("batch_next", "int64", (steps, batch), "world"), "derived"),
@@ -105,7 +113,7 @@ class WindowReplay(Replay):
         if self.ring.choices:
             allowed = (steps + sizes.n_step, batch, self.ring.choices)
             arrays.append((Array("batch_mask", "bool", allowed, "world"), "derived"))
-        aliases = add_arrays(self.world, crew.name, arrays)
+        aliases = add_arrays(self.world, policy_agents.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
         read, written = self._aliases["ring_terminated"], aliases["batch_starts"]
         return {"ring_action_mask": read, "batch_mask": written, "window_cuts": written, **self._aliases, **aliases}
@@ -129,7 +137,7 @@ class WindowReplay(Replay):
         self._advance = world.program([*ring.advance(), *self._states.steps()])
         self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *priorities.add_up_steps()])
         names = ["gather", "gather_memory", "gather_choices", *(["gather_masks"] if ring.choices else [])]
-        names.append("gather_observations" if self.crew.rows.is_plain else "gather_bytes")
+        names.append("gather_observations" if self.policy_agents.rows.is_plain else "gather_bytes")
         self._draw = world.program([*priorities.draw_steps(), *map(self.step, names)])
 
     # ---- around an iteration's steps ---------------------------------------------------------------------------------
@@ -162,6 +170,6 @@ class WindowReplay(Replay):
             discounts=self.array("batch_discounts"),
             following=self.array("batch_next"),
             learnt=self.array("batch_learnt"),
-            action_masks=self.array("batch_mask")[..., : self.crew.num_choices] if self.ring.choices else None,
+            action_masks=self.array("batch_mask")[..., : self.policy_agents.num_choices] if self.ring.choices else None,
             weights=self.priorities.weights(beta),
         )

@@ -1,8 +1,8 @@
 // Keeps the memory of one group's agents at the start of each window, see windows.cu.
 //
 // Arrays: state (envs, COUNT, STATE_SIZE): after the latest step; row: the one that is written next; window_states
-// (SLOTS, envs, CREW, STATE_SIZE), into which the group's agents go from CREW_FIRST on; with CUTTING, window_cuts (SLOTS,
-// envs, CREW): who was cut in the step before the window, so that its memory is emptied behind the first.
+// (SLOTS, envs, POLICY_AGENTS, STATE_SIZE), into which the group's agents go from FIRST_POLICY_AGENT on; with CUTTING,
+// window_cuts (SLOTS, envs, POLICY_AGENTS): who was cut in the step before the window, so that its memory is emptied behind the first.
 #include "replay.cuh"
 
 // Where an agent's episode or its part of it ends. With LEAVING agent_terminated is read, with CUTTING agent_cut and
@@ -24,7 +24,7 @@ extern "C" __global__ void keep_states(const float* state, const int* row, Ends 
                                        int num_envs) {
   if (row[0] % STRIDE != 0) return;
   const int env = env_id();
-  const size_t place = ((size_t)(row[0] / STRIDE) * num_envs + env) * CREW + CREW_FIRST;
+  const size_t place = ((size_t)(row[0] / STRIDE) * num_envs + env) * POLICY_AGENTS + FIRST_POLICY_AGENT;
   for (int i = lane(); i < COUNT * STATE_SIZE; i += num_lanes()) {
     const int agent = AGENT_FIRST + AGENT_STRIDE * (i / STATE_SIZE);
     const size_t item = (size_t)env * ALL_AGENTS + agent;

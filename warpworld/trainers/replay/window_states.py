@@ -1,4 +1,4 @@
-"""What agents remember where windows begin."""
+"""States of memory at the beginnings of windows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from warpworld.world import World
 
 
 class WindowStates:
-    """Keeps the states of a crew's agents in rows at which windows begin, as they are before the row's step.
+    """Keeps the states of a policy's agents in rows at which windows begin, as they are before the row's step.
 
     Args:
         world: unsealed.
         ring: whose rows they are.
-        kept: name of the array (slots, num_envs, crew size, state size) float32.
-        cuts: name of the array (slots, num_envs, crew size) bool, which agents were cut in the step before a window.
+        kept: name of the array (slots, num_envs, agents, state size) float32.
+        cuts: name of the array (slots, num_envs, agents) bool, which agents were cut in the step before a window.
         stride: rows between two windows.
         state_size: numbers in one agent's state.
     """
@@ -29,13 +29,13 @@ class WindowStates:
         self._of_groups: list[FunctionManager] = []
 
     def keep(self, memory: Memory, group: Group) -> None:
-        """Keep the states of a group of the crew."""
-        world, crew = self._world, self._ring.crew
+        """Keep the states of a group of the policy."""
+        world, policy_agents = self._world, self._ring.policy_agents
         leaving, cutting = "agent_terminated" in world.data, CUT in world.data
         constants = {
             "NUM_AGENTS": 1,
-            "CREW": crew.size,
-            "CREW_FIRST": crew.first(group.name),
+            "POLICY_AGENTS": policy_agents.size,
+            "FIRST_POLICY_AGENT": policy_agents.first(group.name),
             "COUNT": group.size,
             "AGENT_FIRST": group.first,
             "AGENT_STRIDE": group.stride,
@@ -55,5 +55,5 @@ class WindowStates:
         self._of_groups.append(kernels)
 
     def steps(self) -> list[Step]:
-        """What keeps them, in the sealed store."""
+        """The launch that keeps them, in the sealed store."""
         return [kernels.step("keep_states", index=0) for kernels in self._of_groups]

@@ -22,7 +22,7 @@ GROWTH = 1000.0  # times its median so far by which a number explodes
 LARGE = {"grad_norm": 1e3, "value_loss": 1e4}  # what does not explode below
 
 
-class CollapseWatch:
+class CollapseDetector:
     """Follows a run's metrics and warns once of each policy and cause.
 
     A policy is dead where its entropy is gone in ``READINGS`` logged iterations in a row, while its mean return lies
@@ -44,7 +44,7 @@ class CollapseWatch:
 
 
 class _Policy:
-    """What is known of one policy."""
+    """Metrics of one policy so far."""
 
     def __init__(self, name: str, entry: LearnerConfig) -> None:
         self._name, self._entry = name, entry

@@ -1,4 +1,4 @@
-"""How far a training run is: a live display on a terminal, an occasional line elsewhere."""
+"""Progress of a training run: a live display on a terminal, an occasional line elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from warpworld.config import RunConfig
 from warpworld.runs.episode_means import RecentMean
 from warpworld.runs.metrics import EPISODES, of_episodes, own_metrics
 from warpworld.text import duration, shown, shown_metric
-from warpworld.trainers.session.pace import Pace
+from warpworld.trainers.session.remaining_time import RemainingTime
 from warpworld.trainers.session.sparkline import Sparkline
 
 
@@ -74,7 +74,7 @@ class TrainingProgress:
         self._console = console or standard_output()
         self._clock = clock
         self._started = clock()
-        self._pace = Pace(self._started, env_steps)
+        self._remaining = RemainingTime(self._started, env_steps)
         self._interval = interval
         self._next_line = self._started + interval
         self._live: Live | None = None
@@ -82,7 +82,7 @@ class TrainingProgress:
     def __enter__(self) -> TrainingProgress:
         """Start the clock and, on a terminal, the display."""
         self._started = self._clock()
-        self._pace = Pace(self._started, self.env_steps)
+        self._remaining = RemainingTime(self._started, self.env_steps)
         self._next_line = self._started + self._interval
         if self._console.is_terminal:
             self._live = Live(console=self._console, get_renderable=self._display, refresh_per_second=4)
@@ -109,7 +109,7 @@ class TrainingProgress:
 
     @property
     def beginning(self) -> str:
-        """What to call the beginning of this session."""
+        """A name for the beginning of this session."""
         return "when resumed" if self._first_step else "at first"
 
     def update(self, metrics: Mapping[str, Any]) -> None:
@@ -117,7 +117,7 @@ class TrainingProgress:
         self.env_steps = int(metrics.get("env_steps", self.env_steps))
         self._agents = int(metrics.get("agent_steps", 0)) // max(self.env_steps, 1)
         self.iterations += 1
-        self._pace.update(self._clock(), self.env_steps)
+        self._remaining.update(self._clock(), self.env_steps)
         self.timed += "perf/rollout_s" in metrics
         self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
         self.update_seconds += _number(metrics.get("perf/update_s")) or 0.0
@@ -164,7 +164,7 @@ class TrainingProgress:
         return min(1.0, self.env_steps / self._total)
 
     def _left(self) -> str:
-        seconds = self._pace.left(self._clock(), self._total)
+        seconds = self._remaining.left(self._clock(), self._total)
         return "-:--:--" if seconds is None else duration(seconds)
 
     def _line(self) -> str:

@@ -1,4 +1,4 @@
-"""What ``warpworld train`` and ``warpworld.train`` have in common."""
+"""The common part of ``warpworld train`` and ``warpworld.train``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warpworld.environment import get_environment
 from warpworld.runs.machine import describe_machine
 from warpworld.runs.unrewarded import Unrewarded
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
-from warpworld.trainers.session.collapse import CollapseWatch
+from warpworld.trainers.session.collapse import CollapseDetector
 from warpworld.trainers.session.progress import TrainingProgress
 from warpworld.trainers.session.signals import StopOnSignal
 from warpworld.trainers.session.summary import drawn_curve, print_summary
@@ -83,7 +83,7 @@ def run_session(
     machine = describe_machine(str(trainer.world.device))
     run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
     progress = TrainingProgress(run.config, env_steps=trainer.env_steps, losses=losses)
-    collapse, unrewarded = CollapseWatch(run.config), Unrewarded(run.config.policy)
+    collapse, unrewarded = CollapseDetector(run.config), Unrewarded(run.config.policy)
 
     def follow(metrics: dict[str, Any]) -> None:
         progress.update(metrics)

@@ -37,7 +37,7 @@ class StopOnSignal:
 
     @property
     def exit_status(self) -> int:
-        """What shells expect of a process that ends for the signal: 128 and its number."""
+        """Exit status that shells expect after the signal: 128 and its number."""
         return 128 + (self.received or signal.SIGINT)
 
     def __enter__(self) -> StopOnSignal:

@@ -1,4 +1,4 @@
-"""What is printed about a finished run."""
+"""Summary of a finished run, for the terminal."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations
         rows.append(
             (f"{name}", f"mean return {shown(progress.first[name])} {progress.beginning}, {shown(last)} at last")
         )
-    for name, best in evaluations.standing.best.items():
+    for name, best in evaluations.state.best.items():
         rows.append((f"{name}, best", f"evaluation score {shown(best.score)} after {best.env_steps:,} env steps"))
-    if evaluations.standing.best:
+    if evaluations.state.best:
         rows.append(("best weights", str(run.best_path)))
     print()
     print_columns(rows)

@@ -1,4 +1,4 @@
-// Keys by which the rows of a rollout are put into a random order: a function of a seed, of the number of the pass that goes
+// Sort keys of a random permutation of a rollout's rows: a function of a seed, of the number of the pass that goes
 // through them, and of the place in the array. COUNT is how many.
 //
 // Arrays: seed (2,), words of the seed, behind which other numbers may stand; epoch (1,), the number; keys (COUNT,). 0xFFFC

@@ -1,4 +1,4 @@
-"""An on-policy update that CUDA graphs can hold: what changes from one to the next lies on the device."""
+"""Capture of an on-policy update as CUDA graphs: what changes from one update to the next lies on the device."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import lanes_for
 
-SOURCE = Path(__file__).resolve().parent / "orders.cu"
+SOURCE = Path(__file__).resolve().parent / "permutations.cu"
 SEED_WORDS = 2
 
 
-class HeldUpdate:
-    """A seed and some numbers that the host writes before each update, in one copy, and orders drawn from the seed.
+class CapturedUpdate:
+    """A seed and numbers that the host writes before each update, in one copy, and permutations drawn from the seed.
 
     Args:
         collector: of an unsealed world.
         name: keeps the arrays apart from those of other policies.
-        rows: numbers in an order.
+        rows: numbers in a permutation.
         numbers: names of the numbers.
     """
 
@@ -34,7 +34,7 @@ class HeldUpdate:
         self._run: Part | None = None
         arrays = {
             "dials": ("int32", SEED_WORDS + len(self._names), "seed and settings of an update"),
-            "epoch": ("int64", 1, "number of the pass whose order is drawn"),
+            "epoch": ("int64", 1, "number of the pass whose permutation is drawn"),
             "keys": ("int64", rows, "rows are ordered by them"),
         }
         aliases = {array: f"update_{array}_{name}" for array in arrays}
@@ -49,7 +49,7 @@ class HeldUpdate:
 
     def _bind(self, aliases: Mapping[str, str]) -> None:
         self._draw = self._world.program([self._kernels.step("draw_keys", index=0, own_env_only=False)])
-        self._dials, self._epoch, self._keys = (self._world[aliases[name]] for name in ("dials", "epoch", "keys"))
+        self._scalars, self._epoch, self._keys = (self._world[aliases[name]] for name in ("dials", "epoch", "keys"))
 
     # ---- on the host -------------------------------------------------------------------------------------------------
     def turn(self, generator: torch.Generator, numbers: Sequence[float]) -> None:
@@ -57,7 +57,7 @@ class HeldUpdate:
         low, high = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max + 1
         seed = torch.randint(low, high, (SEED_WORDS,), generator=generator, dtype=torch.int32)
         words = np.concatenate((seed.numpy(), np.array(numbers, np.float32).view(np.int32)))
-        self._dials.copy_(torch.from_numpy(words))
+        self._scalars.copy_(torch.from_numpy(words))
 
     def run(self, update: UpdateParts, written: Callable[[], Sequence[Tensor]], captured: bool) -> None:
         """Do the update; as CUDA graphs from the second time on.
@@ -79,11 +79,11 @@ class HeldUpdate:
     # ---- within an update --------------------------------------------------------------------------------------------
     def numbers(self) -> dict[str, Tensor]:
         """The numbers that the host wrote last, by name: () float32 each."""
-        found = self._dials[SEED_WORDS:].view(torch.float32)
+        found = self._scalars[SEED_WORDS:].view(torch.float32)
         return dict(zip(self._names, found.unbind(), strict=True))
 
-    def order(self, number: Tensor) -> Tensor:
-        """(rows,) int64: all rows in the order that belongs to the seed and to a pass's number, (1,) int64."""
+    def permutation(self, number: Tensor) -> Tensor:
+        """(rows,) int64: the permutation of all rows that belongs to the seed and to a pass's number, (1,) int64."""
         self._epoch.copy_(number)
         self._draw()
         return self._keys.argsort()

@@ -60,7 +60,7 @@ def assert_equal(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) ->
     assert not different, f"these arrays differ: {different}"
 
 
-def assert_same_course(first: World, second: World, num_steps: int) -> int:
+def assert_same_trajectory(first: World, second: World, num_steps: int) -> int:
     """Step two worlds with the same actions; all bytes stay the same. Returns how many episodes ended."""
     drivers = Driver(first), Driver(second)
     for world in (first, second):
@@ -75,7 +75,7 @@ def assert_same_course(first: World, second: World, num_steps: int) -> int:
     return ends
 
 
-def course_of(world: World, env: int, num_steps: int, first_env: int = 0) -> Iterator[dict[str, np.ndarray]]:
+def trajectory_of(world: World, env: int, num_steps: int, first_env: int = 0) -> Iterator[dict[str, np.ndarray]]:
     """What an env's arrays hold after a reset and after each of some steps."""
     driver = Driver(world, first_env=first_env)
     world.reset()

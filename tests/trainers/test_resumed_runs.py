@@ -20,7 +20,7 @@ DQN = {"algorithm": "dqn", "target_every": 3, **OFF_POLICY}
 MEMORY = {"recurrent": "lstm", "recurrent_size": 5}
 REMEMBERING_CRITIC = {**ONE, "algorithm": "mappo", "recurrent_critic": True, "model": MEMORY}
 
-COURSES: dict[str, dict[str, Any]] = {
+RUN_CONFIGS: dict[str, dict[str, Any]] = {
     "cartpole": {"name": "cartpole", "policy": {"agent": ONE}},
     "normalised observations": {
         "name": "cartpole",
@@ -160,9 +160,11 @@ def trained(data: dict[str, Any], directory: Path, interrupted: bool) -> tuple[T
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("bf16_everywhere")
-@pytest.mark.parametrize("course", COURSES)
-def test_resumed_halfway(tmp_path: Path, course: str) -> None:
-    (whole, whole_run), (halves, halves_run) = (trained(COURSES[course], tmp_path, cut) for cut in (False, True))
+@pytest.mark.parametrize("config_name", RUN_CONFIGS)
+def test_resumed_halfway(tmp_path: Path, config_name: str) -> None:
+    (whole, whole_run), (halves, halves_run) = (
+        trained(RUN_CONFIGS[config_name], tmp_path, cut) for cut in (False, True)
+    )
     assert halves_run.checkpoints() == [0, 3, 6]
     assert whole_run.metrics_path.read_bytes() == halves_run.metrics_path.read_bytes()
     assert torch.equal(whole.world.snapshot(), halves.world.snapshot())

@@ -1,11 +1,11 @@
-"""How long a run still takes, from how fast it went lately."""
+"""Estimate of the time that a run still takes, from its latest iterations."""
 
 from __future__ import annotations
 
 MOST = 256  # marks that are kept
 
 
-class Pace:
+class RemainingTime:
     """Estimates the time that is left from the newer half of the session.
 
     The first iteration warms up caches and compiles, and an off-policy run is quicker until it begins to learn: the
@@ -21,7 +21,7 @@ class Pace:
         self._marks: list[tuple[float, int]] = []
 
     def update(self, now: float, done: int) -> None:
-        """Take in the end of an iteration."""
+        """Add the end of an iteration."""
         self._marks.append((now, done))
         if len(self._marks) > MOST:
             self._marks = [*self._marks[:-1:2], self._marks[-1]]

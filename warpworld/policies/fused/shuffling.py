@@ -1,4 +1,4 @@
-"""Dealing numbers into parts at random, in C++."""
+"""Random permutations of rows in parts, in C++: the rows of minibatches."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from warpworld.managers.cpu.workers import MAX_WORKERS
 from warpworld.policies.fused.library import found_library
 
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64
-_WORDS_AT_ONCE = 64  # of deal.hpp
+_WORDS_AT_ONCE = 64  # of shuffle.hpp
 
 
-class _Deal(ctypes.Structure):
-    """Of deal.hpp."""
+class _Shuffle(ctypes.Structure):
+    """``Shuffle`` of shuffle.hpp."""
 
     _fields_ = [
         *((name, _INT64) for name in ("count", "parts")),
@@ -24,14 +24,14 @@ class _Deal(ctypes.Structure):
     ]
 
 
-class _Deals(ctypes.Structure):
-    """What ``run_deals`` of fused.cpp reads."""
+class _Shuffles(ctypes.Structure):
+    """Argument of ``run_shuffles`` of fused.cpp."""
 
-    _fields_ = [("deals", _POINTER)]
+    _fields_ = [("shuffles", _POINTER)]
 
 
-class Dealer:
-    """Deals numbers into parts at random; all ways to deal them are equally likely.
+class Shuffler:
+    """Shuffles numbers into parts; all ways to part them are equally likely.
 
     Results are the same for any number of workers. A call from one thread at a time.
 
@@ -41,11 +41,11 @@ class Dealer:
 
     def __init__(self, num_workers: int | None = None) -> None:
         self._workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
-        self._call = _Deals()
+        self._call = _Shuffles()
         self._run: WorkerLoop | None = None
 
     def __call__(self, count: int, parts: int, generator: torch.Generator, passes: int = 1) -> Tensor:
-        """The numbers 0 .. count-1 in parts, dealt anew for each of some passes.
+        """The numbers 0 .. count-1 in parts, shuffled anew for each of some passes.
 
         Args:
             count: of numbers, below 2^32.
@@ -62,12 +62,12 @@ class Dealer:
         if compiled is None:
             return torch.cat([torch.randperm(count, generator=generator) for _ in range(passes)])
         if self._run is None:
-            self._run = WorkerLoop(compiled, "deals", self._call, self._workers)
+            self._run = WorkerLoop(compiled, "shuffles", self._call, self._workers)
         seeds = torch.stack([torch.randint(2**32, (2,), generator=generator) for _ in range(passes)])
         part_of = torch.empty(passes, count + _WORDS_AT_ONCE, dtype=torch.int32)
-        places, orders = (torch.empty(passes, size, dtype=torch.int64) for size in (parts, count))
-        rows = zip(*(tensor.unbind() for tensor in (seeds, part_of, places, orders)), strict=True)
-        deals = (_Deal * passes)(*(_Deal(count, parts, *(part.data_ptr() for part in row)) for row in rows))
-        self._call.deals = ctypes.addressof(deals)
+        places, permutations = (torch.empty(passes, size, dtype=torch.int64) for size in (parts, count))
+        rows = zip(*(tensor.unbind() for tensor in (seeds, part_of, places, permutations)), strict=True)
+        shuffles = (_Shuffle * passes)(*(_Shuffle(count, parts, *(part.data_ptr() for part in row)) for row in rows))
+        self._call.shuffles = ctypes.addressof(shuffles)
         self._run(passes)
-        return orders.flatten()
+        return permutations.flatten()

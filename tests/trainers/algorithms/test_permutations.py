@@ -1,38 +1,38 @@
-"""The orders that an update draws on the device."""
+"""The permutations that an update draws on the device."""
 
 from __future__ import annotations
 
 import torch
 
 import warpworld
-from warpworld.trainers.algorithms.held_update import HeldUpdate
+from warpworld.trainers.algorithms.captured_update import CapturedUpdate
 from warpworld.trainers.collecting.collector import Collector
 
 EPOCHS, ROWS = 3, 41
 
 
-def held(rows: int = ROWS) -> HeldUpdate:
+def captured(rows: int = ROWS) -> CapturedUpdate:
     world = warpworld.make("cartpole", num_envs=5)
-    made = HeldUpdate(Collector(world, 4), "agent", rows, ["rate", "weight"])
+    made = CapturedUpdate(Collector(world, 4), "agent", rows, ["rate", "weight"])
     world.reset()
     return made
 
 
-def drawn(update: HeldUpdate, seed: int) -> torch.Tensor:
+def drawn(update: CapturedUpdate, seed: int) -> torch.Tensor:
     update.turn(torch.Generator().manual_seed(seed), [0.25, -3.0])
-    return torch.stack([update.order(torch.tensor([epoch])) for epoch in range(EPOCHS)])
+    return torch.stack([update.permutation(torch.tensor([epoch])) for epoch in range(EPOCHS)])
 
 
 def test_each_epoch_has_all_rows_in_an_order_of_its_own() -> None:
-    orders = drawn(held(), 1)
-    assert orders.shape == (EPOCHS, ROWS) and orders.dtype == torch.int64
-    for order in orders:
+    permutations = drawn(captured(), 1)
+    assert permutations.shape == (EPOCHS, ROWS) and permutations.dtype == torch.int64
+    for order in permutations:
         assert torch.equal(order.sort().values, torch.arange(ROWS))
-    assert len({tuple(order.tolist()) for order in orders}) == EPOCHS
+    assert len({tuple(order.tolist()) for order in permutations}) == EPOCHS
 
 
 def test_orders_belong_to_the_seed() -> None:
-    one, other = held(), held()
+    one, other = captured(), captured()
     first = drawn(one, 1)
     assert torch.equal(first, drawn(other, 1))
     second = drawn(one, 2)
@@ -41,14 +41,14 @@ def test_orders_belong_to_the_seed() -> None:
 
 
 def test_numbers_are_what_the_host_wrote() -> None:
-    update = held()
+    update = captured()
     drawn(update, 1)
     assert {name: float(number) for name, number in update.numbers().items()} == {"rate": 0.25, "weight": -3.0}
 
 
 def test_every_order_of_three_rows_is_drawn_as_often() -> None:
-    """Chi-square of 6 orders in 1,800 draws: 5 degrees of freedom, 0.999 of all such sums are below 20.5."""
-    update, counts = held(3), dict[tuple[int, ...], int]()
+    """Chi-square of 6 permutations in 1,800 draws: 5 degrees of freedom, 0.999 of all such sums are below 20.5."""
+    update, counts = captured(3), dict[tuple[int, ...], int]()
     for seed in range(600):
         for order in drawn(update, seed).tolist():
             counts[tuple(order)] = counts.get(tuple(order), 0) + 1

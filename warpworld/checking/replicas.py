@@ -1,4 +1,4 @@
-"""The same steps under other conditions, which must change nothing."""
+"""Replicas: worlds that repeat the steps under other conditions, which must change nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warpworld.checking.accesses import element_name
-from warpworld.checking.course import Course
+from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
 from warpworld.managers.program import RunKernel
 
@@ -22,63 +22,65 @@ class Trace:
     kernels: list[tuple[str, dict[str, np.ndarray]]]
 
     @classmethod
-    def of(cls, course: Course) -> Trace:
-        """A trace that a course writes; ``start`` it before each move."""
+    def of(cls, checked: CheckedWorld) -> Trace:
+        """A trace of a checked world; ``start`` it before each move."""
         trace = cls([])
 
         def after(step: RunKernel) -> None:
-            data = course.world.data
-            names = [name for name in course.writable(step) if not data.array(name).scratch]
+            data = checked.world.data
+            names = [name for name in checked.writable(step) if not data.array(name).scratch]
             trace.kernels.append((step.name, {name: data.numpy(name).copy() for name in names}))
 
-        course.after_kernel.append(after)
+        checked.after_kernel.append(after)
         return trace
 
     def start(self) -> None:
-        """A new move begins."""
+        """Begin a new move."""
         self.kernels.clear()
 
 
-class Twin:
-    """A course that is held against another one's trace, until it differs.
+class Replica:
+    """A world under another condition, compared with the trace of the world under test until it differs.
 
     Attributes:
         finding: the first difference, or None.
 
     Args:
-        course: the twin.
-        trace: the other one's.
+        checked: the replica's world.
+        trace: that of the world under test.
         kind: of the finding.
-        condition: in what the twin is different, in words.
+        condition: in what the replica is different, in words.
         advice: what to do.
         rounds: whether floats may differ as sums do that are added up in another order; that is a note.
     """
 
-    def __init__(self, course: Course, trace: Trace, kind: str, condition: str, advice: str, rounds: bool) -> None:
-        self.course = course
+    def __init__(
+        self, checked: CheckedWorld, trace: Trace, kind: str, condition: str, advice: str, rounds: bool
+    ) -> None:
+        self.checked = checked
         self.finding: Finding | None = None
         self._trace, self._kind, self._condition, self._advice, self._rounds = trace, kind, condition, advice, rounds
         self._at = 0
-        course.after_kernel.append(self._compare)
+        checked.after_kernel.append(self._compare)
 
-    def move(self, act: Callable[[Course], None], step: int) -> None:
-        """Make the move that the other one has made."""
-        if self.finding is not None or self.course.stopped is not None:
+    def move(self, act: Callable[[CheckedWorld], None], step: int) -> None:
+        """Repeat the move of the world under test."""
+        if self.finding is not None or self.checked.stopped is not None:
             return
         self._at = 0
-        self.course.backend.world_step = step
-        self.course.move(act)
+        self.checked.backend.world_step = step
+        self.checked.move(act)
 
     def _compare(self, step: RunKernel) -> None:
         at, self._at = self._at, self._at + 1
         if self.finding is not None or at >= len(self._trace.kernels):
             return
         for name, expected in self._trace.kernels[at][1].items():
-            array = self.course.world.data.array(name)
-            own = self.course.world.data.numpy(name)
+            array = self.checked.world.data.array(name)
+            own = self.checked.world.data.numpy(name)
             if array.per != "world":
-                expected = expected[self.course.envs]
-            elif self.course.envs.start:
+                expected = expected[self.checked.envs]
+            elif self.checked.envs.start:
                 continue  # all envs share it, and here are fewer
             if own.tobytes() != expected.tobytes():
                 self._tell(step, name, own, expected)
@@ -90,13 +92,13 @@ class Twin:
             return  # NaN of other bits
         flat = int(np.flatnonzero(differs)[0])
         index = tuple(int(i) for i in np.unravel_index(flat, own.shape))
-        per = self.course.world.data.array(name).per
-        there = (index[0] + self.course.envs.start, *index[1:]) if per != "world" else index
+        per = self.checked.world.data.array(name).per
+        there = (index[0] + self.checked.envs.start, *index[1:]) if per != "world" else index
         rounding = self._rounds and own.dtype.kind == "f" and np.allclose(own, expected, ROUNDING, 1e-6)
-        element = element_name(self.course.world.data, name, there)
+        element = element_name(self.checked.world.data, name, there)
         self.finding = Finding(
             kind=self._kind,
-            place=self.course.accesses.kernel_line(step.name),
+            place=self.checked.accesses.kernel_line(step.name),
             message=f"kernel '{step.name}': {element} is {expected[index]:.9g}, but {own[index]:.9g} {self._condition}",
             advice=self._advice,
             note=bool(rounding),
@@ -105,5 +107,5 @@ class Twin:
             index=there,
             env=there[0] if per != "world" else None,
             agents=(index[1],) if per == "agent" else (),
-            step=self.course.backend.world_step,
+            step=self.checked.backend.world_step,
         )

@@ -1,4 +1,4 @@
-"""How a process joins those that train a run with it, and how all of them end when one does.
+"""Membership in a run of several processes, from the rendezvous to the common end.
 
 A store that all can reach, which ``torchrun`` or process 0 serves, brings them together and, in the end, tells which of
 them was the first to fail.
@@ -19,8 +19,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from warpworld.errors import DeviceError, ProcessError
-from warpworld.trainers.processes.heart import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heart
-from warpworld.trainers.processes.meeting import meet
+from warpworld.trainers.processes.heartbeat import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heartbeat
+from warpworld.trainers.processes.rendezvous import rendezvous
 from warpworld.trainers.session.signals import sigterm_raises
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ LAST_SECONDS = 45  # for a process to end in, after an error; more than that
 
 @dataclass(frozen=True)
 class Launch:
-    """What ``torchrun`` puts into the environment; any other launcher sets the same variables.
+    """Environment variables that ``torchrun`` sets; any other launcher sets the same variables.
 
     Attributes:
         rank, size, local_rank, local_size: this process's place, as in ``ProcessGroup``.
@@ -98,7 +98,7 @@ def _missing(name: str, environment: Mapping[str, str]) -> ProcessError:
 
 # ---- together from the first moment to the last ----------------------------------------------------------------------
 @contextmanager
-def joined() -> Iterator[Membership | Alone]:
+def process_membership() -> Iterator[Membership | Alone]:
     """Be one of several processes while the block runs, if the environment says so.
 
     Whatever ends the block in one process ends all of them. Of the errors that they end with the first is raised; in
@@ -144,7 +144,7 @@ class Alone:
 
 
 class Membership:
-    """This process among those that train a run.
+    """This process's membership in a run of several processes.
 
     Attributes:
         is_first: whether it is process 0.
@@ -161,9 +161,9 @@ class Membership:
         self._waits_for_device = False
         seconds = _number(os.environ, "WARPWORLD_JOIN_TIMEOUT", 1, 86400, otherwise=JOIN_SECONDS)
         common = _connect(launch, self._serves, seconds)
-        prefix = meet(common, launch, seconds)
+        prefix = rendezvous(common, launch, seconds)
         self._store = _prefixed(prefix, common)
-        self._heart = Heart(
+        self._heartbeat = Heartbeat(
             _prefixed(prefix, _connect(launch, serves=False, seconds=seconds)), launch.rank, launch.size
         )
 
@@ -204,7 +204,7 @@ class Membership:
         if self._group is not None:
             self._group.barrier()
             destroy_process_group()
-        self._heart.stop()
+        self._heartbeat.stop()
         self._bid_farewell()
 
     def fail(self, error: BaseException) -> bool:
@@ -219,7 +219,7 @@ class Membership:
         signal.alarm(LAST_SECONDS)  # whatever may hang while Python ends: a device, or torch's own threads
         from torch.distributed import destroy_process_group
 
-        self._heart.stop()
+        self._heartbeat.stop()
         try:
             first = bool(self._store.add(FAILED_KEY, 1) == 1)
         except RuntimeError:
@@ -252,7 +252,7 @@ class Membership:
 
 
 def _status(error: BaseException) -> int:
-    """What the process is to end with."""
+    """Exit status of the process."""
     if isinstance(error, SystemExit) and isinstance(error.code, int):
         return error.code
     return 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else FAILED

@@ -1,4 +1,4 @@
-"""What evaluations have found so far: the best weights of each policy, and whether the training may end."""
+"""State of a run's evaluations: the best weights of each policy, and whether the training may end."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Best:
 
 
 @dataclass
-class Standing:
-    """What evaluations have found.
+class EvaluationState:
+    """Results of the evaluations so far.
 
     Attributes:
         best: of each policy that was evaluated, by name.
@@ -73,8 +73,8 @@ class Standing:
         return asdict(self)
 
 
-def read_standing(saved: Any, policies: Mapping[str, Policy | None], names: Sequence[str]) -> Standing:
-    """What ``state_dict`` gave, checked.
+def read_evaluation_state(saved: Any, policies: Mapping[str, Policy | None], names: Sequence[str]) -> EvaluationState:
+    """Read and check what ``state_dict`` returned.
 
     Args:
         saved: see above.
@@ -99,7 +99,7 @@ def read_standing(saved: Any, policies: Mapping[str, Policy | None], names: Sequ
     for name, best in saved["best"].items():
         check_weights({name: policies[name]}, {name: best["weights"]})
     best_of = {name: Best(**best) for name, best in saved["best"].items()}
-    return Standing(best_of, dict(saved["latest"]), saved["without_progress"])
+    return EvaluationState(best_of, dict(saved["latest"]), saved["without_progress"])
 
 
 def _is_count(value: Any) -> bool:

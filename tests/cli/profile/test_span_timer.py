@@ -1,4 +1,4 @@
-"""A ledger books a meter's numbers to the innermost part."""
+"""A timer adds a meter's numbers to the innermost span."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from warpworld.cli.profile.ledger import Ledger, Part
+from warpworld.cli.profile.span_timer import Span, SpanTimer
 
 
 class Meter:
@@ -21,23 +21,23 @@ class Meter:
 
 def test_parts_are_booked_without_the_parts_within_them() -> None:
     meter = Meter()
-    ledger = Ledger(meter.read)
+    timer = SpanTimer(meter.read)
     meter.now = 5.0  # nobody's
-    ledger.enter(Part("learn", "agent"))
+    timer.enter(Span("learn", "agent"))
     meter.now += 1
-    ledger.enter(Part("step"))
+    timer.enter(Span("step"))
     meter.now += 2
-    ledger.leave()
+    timer.leave()
     meter.now += 4
-    ledger.leave()
+    timer.leave()
     meter.now += 8  # nobody's
-    ledger.enter(Part("step"))
+    timer.enter(Span("step"))
     meter.now += 16
-    ledger.leave()
-    assert ledger.totals == {
-        Part("learn", "agent"): [5.0, 50.0],
-        Part("step", "agent"): [2.0, 20.0],
-        Part("step"): [16.0, 160.0],
+    timer.leave()
+    assert timer.totals == {
+        Span("learn", "agent"): [5.0, 50.0],
+        Span("step", "agent"): [2.0, 20.0],
+        Span("step"): [16.0, 160.0],
     }
 
 
@@ -54,17 +54,17 @@ def test_functions_and_generators_are_watched_until_it_is_restored() -> None:
             yield item
 
     thing = SimpleNamespace(work=work, items=items)
-    ledger = Ledger(meter.read)
-    ledger.watch(thing, "work", Part("work"))
-    ledger.watch(thing, "items", Part("items"))
+    timer = SpanTimer(meter.read)
+    timer.watch(thing, "work", Span("work"))
+    timer.watch(thing, "items", Span("items"))
     assert thing.work(seconds=3) == "done"
     found = []
     for item in thing.items():
         meter.now += 100  # nobody's
         found.append(item)
     assert found == [0, 1, 2]
-    assert {part.name: sums[0] for part, sums in ledger.totals.items()} == {"work": 3.0, "items": 3.0}
-    ledger.restore()
+    assert {part.name: sums[0] for part, sums in timer.totals.items()} == {"work": 3.0, "items": 3.0}
+    timer.restore()
     assert thing.work is work and thing.items is items
 
 
@@ -73,11 +73,11 @@ def test_a_class_s_function_is_given_back_to_the_class() -> None:
         def work(self) -> int:
             return 7
 
-    thing, ledger, own = Thing(), Ledger(Meter().read), Thing.work
-    ledger.watch(thing, "work", Part("of one"))
-    ledger.watch(Thing, "work", Part("of all"))
+    thing, timer, own = Thing(), SpanTimer(Meter().read), Thing.work
+    timer.watch(thing, "work", Span("of one"))
+    timer.watch(Thing, "work", Span("of all"))
     assert thing.work() == 7 and Thing().work() == 7
-    ledger.restore()
+    timer.restore()
     assert Thing.work is own and "work" not in vars(thing)
 
 
@@ -88,11 +88,11 @@ def test_what_fails_is_booked_and_left() -> None:
         meter.now += 2
         raise ValueError("no")
 
-    thing, ledger = SimpleNamespace(fail=fail), Ledger(meter.read)
-    ledger.watch(thing, "fail", Part("fail"))
-    ledger.enter(Part("around"))
+    thing, timer = SimpleNamespace(fail=fail), SpanTimer(meter.read)
+    timer.watch(thing, "fail", Span("fail"))
+    timer.enter(Span("around"))
     with pytest.raises(ValueError, match="no"):
         thing.fail()
     meter.now += 1
-    ledger.leave()
-    assert ledger.totals == {Part("fail"): [2.0, 20.0], Part("around"): [1.0, 10.0]}
+    timer.leave()
+    assert timer.totals == {Span("fail"): [2.0, 20.0], Span("around"): [1.0, 10.0]}

@@ -13,7 +13,7 @@ from tests.trainers.small_worlds import Relay
 from tests.world.herd import Herd
 from warpworld import World
 from warpworld.trainers.algorithms.gae import gae
-from warpworld.trainers.algorithms.held_estimates import HeldEstimates
+from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.vtrace import vtrace
 from warpworld.trainers.collecting.collector import Collector
 
@@ -84,7 +84,7 @@ def in_float64(given: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", WORLDS)
 def test_kernels_equal_the_functions(kind: str, settings: Discounts) -> None:
     world, group = made(kind), WORLDS[kind]
-    estimates = HeldEstimates(Collector(world, STEPS), group, settings)
+    estimates = KernelEstimates(Collector(world, STEPS), group, settings)
     world.reset()
     given = random_rollout(world, group)
     values, ends = given["values"], {name: each for name, each in given.items() if name != "values"}

@@ -11,7 +11,7 @@ TRAINER = {"num_envs": 12, "num_steps": 7, "total_env_steps": 12 * 7 * 9}
 ONE = {"num_minibatches": 2, "update_epochs": 2}
 POOL = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2}
 
-COURSES: dict[str, dict[str, Any]] = {
+RUN_CONFIGS: dict[str, dict[str, Any]] = {
     "one policy for both sides": {
         "name": "tests.trainers.league.duels:Throws",
         "policy": {

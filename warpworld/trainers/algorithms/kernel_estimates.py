@@ -15,7 +15,7 @@ from warpworld.trainers.collecting import Collector
 SOURCE = Path(__file__).resolve().parent / "advantages.cu"
 
 
-class HeldEstimates(Estimates):
+class KernelEstimates(Estimates):
     """By a kernel that reads rewards and ends where the rollout has recorded them; of ``ends`` it takes values alone.
 
     Args:
@@ -59,13 +59,13 @@ class HeldEstimates(Estimates):
         self._arrays = {name: world[array] for name, array in self._names.items()}
 
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
-        """See ``Estimates``."""
+        """Implement ``Estimates``."""
         self._take(ends, values=values)
         self._gae()
         return self._arrays["advantages"], self._arrays["returns"]
 
     def vtrace(self, values: Tensor, log_ratios: Tensor, ends: Mapping[str, Any]) -> Tensor:
-        """See ``Estimates``."""
+        """Implement ``Estimates``."""
         self._take(ends, values=values, log_ratios=log_ratios)
         self._vtrace()
         return self._arrays["returns"]

@@ -1,4 +1,4 @@
-"""One world of a check, and what its kernels leave in its arrays."""
+"""A world of a check, and the bytes that its resets leave unwritten."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from warpworld.world import World
 KernelCall = Callable[[RunKernel], None]
 
 
-class Course:
+class CheckedWorld:
     """A world that is stepped on the check backend.
 
     Attributes:
@@ -29,7 +29,7 @@ class Course:
         resets: what its resets run.
         left: by array, the first byte that a reset has left as it was, and the step; of arrays without observations,
             as a kernel of the episode before had written it.
-        stopped: the kernel that was ended, after which the course goes no further.
+        stopped: the kernel that was ended, after which the world is stepped no more.
 
     Args:
         environment: what kind of world.
@@ -77,8 +77,8 @@ class Course:
         self.resets = [entry.name if isinstance(entry, Kernel) else entry for entry in environment.resets()]
         self.backend.observer = _Watcher(self)
 
-    def move(self, act: Callable[[Course], None]) -> None:
-        """Carry out a step or a reset, unless the course has ended."""
+    def move(self, act: Callable[[CheckedWorld], None]) -> None:
+        """Carry out a step or a reset, unless a kernel was ended."""
         if self.stopped is not None:
             return
         self._reset_began = 0
@@ -91,7 +91,7 @@ class Course:
             self._end_episodes(self._reset_began)
 
     def close(self) -> None:
-        """Free what the check runtime knows of the world."""
+        """Free the check runtime's records of the world."""
         if self.backend.runtime is not None:
             self.backend.runtime.close()
 
@@ -99,16 +99,16 @@ class Course:
         """The arrays that a kernel may write."""
         source = step.module.source
         signature = next(signature for signature in source.signatures if signature.name == step.name)
-        bound = zip(signature.slots, step.arguments, strict=True)
-        return [argument.array for slot, argument in bound if argument.array is not None and not slot.parameter.const]
+        bound = zip(signature.leaves, step.arguments, strict=True)
+        return [argument.array for leaf, argument in bound if argument.array is not None and not leaf.parameter.const]
 
     def began_reset(self) -> None:
-        """The first kernel of a move's resets is about to run."""
+        """Called before the first reset kernel of a move."""
         if not self._reset_began and self.backend.runtime is not None:
             self._reset_began = self.backend.runtime.now()
 
     def _end_episodes(self, began: int) -> None:
-        """What the resets of this move have not written is of the episodes that are over."""
+        """Note the bytes that the resets of this move have not written: they are of the episodes before."""
         runtime = self.backend.runtime
         if runtime is None or not self._all_kernels:
             return
@@ -124,16 +124,16 @@ class Course:
 class _Watcher:
     """Called by the backend for each launch."""
 
-    def __init__(self, course: Course) -> None:
-        self._course = course
+    def __init__(self, checked: CheckedWorld) -> None:
+        self._checked = checked
 
     def before_kernel(self, step: RunKernel) -> None:
-        self._course.kernels[step.index] = step.name
+        self._checked.kernels[step.index] = step.name
         if step.active_only:
-            self._course.began_reset()
-        for call in self._course.before_kernel:
+            self._checked.began_reset()
+        for call in self._checked.before_kernel:
             call(step)
 
     def after_kernel(self, step: RunKernel) -> None:
-        for call in self._course.after_kernel:
+        for call in self._checked.after_kernel:
             call(step)

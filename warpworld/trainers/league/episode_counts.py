@@ -1,4 +1,4 @@
-"""How many of the games in slots do not count, since their opponent was exchanged on the way."""
+"""Counts of the episodes in slots, and of those that do not count, since their opponent was exchanged on the way."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ MANY = 100  # episodes: a share of fewer means little
 
 
 @dataclass
-class Tally:
-    """What ended in a side's slots.
+class EpisodeCounts:
+    """Episodes in a policy's slots.
 
     Attributes:
         played: rollouts that its envs have played, all envs together.
@@ -29,7 +29,7 @@ class Tally:
 
     @property
     def rollouts_an_episode(self) -> float:
-        """How many rollouts the mean episode takes; infinite where none ended.
+        """Rollouts that the mean episode takes; infinite if none ended.
 
         What was played is divided by what ended, as the mean length of those that have ended would be too short while
         the longer ones run on.

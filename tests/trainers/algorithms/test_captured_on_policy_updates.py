@@ -10,7 +10,7 @@ import torch
 
 from tests.stand_in.driver import StandIn
 from tests.stand_in.host_calls import HostCalls
-from tests.trainers.test_resumed_courses import COURSES, MEMORY, ONE, REMEMBERING_CRITIC
+from tests.trainers.test_resumed_runs import MEMORY, ONE, REMEMBERING_CRITIC, RUN_CONFIGS
 from warpworld.config import config_from_dict, load_config
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.gae import gae
@@ -62,7 +62,7 @@ ENDING: dict[str, dict[str, Any]] = {
     },
 }
 WAYS: dict[str, dict[str, Any]] = {
-    **{name: COURSES[name] for name in ON_POLICY},
+    **{name: RUN_CONFIGS[name] for name in ON_POLICY},
     "all that may change": {
         "name": "cartpole",
         "policy": {
@@ -83,7 +83,7 @@ WAYS: dict[str, dict[str, Any]] = {
         },
     },
     "mingru": {"name": "cartpole", "policy": {"agent": {**ONE, "model": {**MEMORY, "recurrent": "mingru"}}}},
-    "bf16, beside an off-policy learner": COURSES["bf16"],
+    "bf16, beside an off-policy learner": RUN_CONFIGS["bf16"],
     "a Box": {"name": "pendulum", "env": {"episode_length": 5}, "policy": {"agent": ONE}},
     "mappo": {"name": "tag_gridworld", "policy": {"tagger": {**ONE, "algorithm": "mappo"}, "runner": ONE}},
     "a critic with memory": {
@@ -95,10 +95,10 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def trained(course: dict[str, Any], graph_steps: int) -> tuple[Trainer, list[dict[str, Any]]]:
+def trained(config: dict[str, Any], graph_steps: int) -> tuple[Trainer, list[dict[str, Any]]]:
     """A trainer after six updates, and its metrics."""
     trainer = {"num_envs": 6, "num_steps": 8, "total_env_steps": 288, "graph_steps": graph_steps, "seed": 3}
-    settings = {**course, "trainer": {**trainer, **course.get("trainer", {})}}
+    settings = {**config, "trainer": {**trainer, **config.get("trainer", {})}}
     made, metrics = Trainer(config_from_dict(settings)), list[dict[str, Any]]()
     made.train(None, metrics.append)
     return made, metrics
@@ -186,15 +186,15 @@ def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeyp
 
 
 def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    orders, deal = list[torch.Tensor](), Minibatches.deal
+    permutations, shuffle = list[torch.Tensor](), Minibatches.shuffle
 
     def note(self: Minibatches, given: torch.Tensor, passes: int) -> Epoch:
-        orders.append(given)
-        return deal(self, given, passes)
+        permutations.append(given)
+        return shuffle(self, given, passes)
 
-    monkeypatch.setattr(Minibatches, "deal", note)
+    monkeypatch.setattr(Minibatches, "shuffle", note)
     trained(WAYS["agents that leave"], 0)
-    assert len({tuple(order.tolist()) for order in orders}) == len(orders) == 6 * 2
+    assert len({tuple(order.tolist()) for order in permutations}) == len(permutations) == 6 * 2
 
 
 def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
@@ -207,8 +207,10 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     with stand_in.recording() as launches, calls:
         trainer._iterate()
     epochs = sum(int(each._passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
-    held = trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)  # acting, step, reset; orders; advantages
-    return {**calls.counts, "kernels": len(launches) - held}
+    captured = (
+        trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)
+    )  # acting, step, reset; permutations; advantages
+    return {**calls.counts, "kernels": len(launches) - captured}
 
 
 @pytest.mark.stand_in
@@ -234,8 +236,8 @@ def test_a_graph_and_a_read_more_are_called_for_each_further_epoch(
 
 def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimiser's moments lie elsewhere then, so that the graph of before would write to nowhere."""
-    course = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False}}}
-    (trainer, _), (other, _) = (trained(course, 4) for _ in range(2))
+    config = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False}}}
+    (trainer, _), (other, _) = (trained(config, 4) for _ in range(2))
     state = trainer.state_dict()
     before = {name: value.clone() for name, value in state["policies"]["agent"].items()}
     other.load_state_dict(state)

@@ -1,4 +1,4 @@
-// Deals numbers into parts at random: the rows of a pass into minibatches.
+// Shuffles numbers into parts: the rows of a pass into minibatches.
 //
 // Within a part they ascend, so that memory is read from its beginning to its end. A loss sums over its minibatch, for which
 // the order within it does not matter.
@@ -43,8 +43,8 @@ struct Words {
   }
 };
 
-// Of one pass; fused/dealing.py mirrors it.
-struct Deal {
+// Of one pass; fused/shuffling.py mirrors it.
+struct Shuffle {
   int64_t count, parts;  // below 2^32 and 2^31; the first count % parts parts have one number more than the others
   const int64_t* seed;   // (2,), each below 2^32
   int32_t* part_of;      // (count in whole draws,): room
@@ -55,13 +55,13 @@ struct Deal {
 };
 
 // Draws numbers, and moves those of parts that have too many, until no part has. `spare` is how many more a part takes.
-static void even_out(const Deal& deal, Words& words, int64_t* spare) {
-  for (int64_t part = 0; part < deal.parts;) {
+static void even_out(const Shuffle& shuffle, Words& words, int64_t* spare) {
+  for (int64_t part = 0; part < shuffle.parts;) {
     if (spare[part] <= 0) {
       part++;
       continue;
     }
-    int32_t& of_drawn = deal.part_of[words.below(deal.count)];
+    int32_t& of_drawn = shuffle.part_of[words.below(shuffle.count)];
     if (spare[of_drawn] >= 0) continue;
     spare[of_drawn]++;
     spare[part]--;
@@ -69,20 +69,20 @@ static void even_out(const Deal& deal, Words& words, int64_t* spare) {
   }
 }
 
-// Each number goes to a part by itself, then parts are evened out. Both treat all numbers alike, so that all ways to deal
+// Each number goes to a part by itself, then parts are evened out. Both treat all numbers alike, so that all permutations
 // them are equally likely.
-static void deal_out(const Deal& deal) {
-  Words words{{(uint32_t)deal.seed[0], (uint32_t)deal.seed[1]}};
-  for (int64_t part = 0; part < deal.parts; part++) deal.places[part] = deal.length(part);
-  for (int64_t first = 0; first < deal.count; first += Words::at_once) {
+static void shuffle_pass(const Shuffle& shuffle) {
+  Words words{{(uint32_t)shuffle.seed[0], (uint32_t)shuffle.seed[1]}};
+  for (int64_t part = 0; part < shuffle.parts; part++) shuffle.places[part] = shuffle.length(part);
+  for (int64_t first = 0; first < shuffle.count; first += Words::at_once) {
     words.draw();
-    for (int i = 0; i < Words::at_once; i++) deal.part_of[first + i] = (uint64_t)words.words[i] * deal.parts >> 32;
+    for (int i = 0; i < Words::at_once; i++) shuffle.part_of[first + i] = (uint64_t)words.words[i] * shuffle.parts >> 32;
   }
-  for (int64_t i = 0; i < deal.count; i++) deal.places[deal.part_of[i]]--;
+  for (int64_t i = 0; i < shuffle.count; i++) shuffle.places[shuffle.part_of[i]]--;
   words.used = Words::at_once;
-  even_out(deal, words, deal.places);
-  for (int64_t part = 0, next = 0; part < deal.parts; next += deal.length(part++)) deal.places[part] = next;
-  for (int64_t i = 0; i < deal.count; i++) deal.order[deal.places[deal.part_of[i]]++] = i;
+  even_out(shuffle, words, shuffle.places);
+  for (int64_t part = 0, next = 0; part < shuffle.parts; next += shuffle.length(part++)) shuffle.places[part] = next;
+  for (int64_t i = 0; i < shuffle.count; i++) shuffle.order[shuffle.places[shuffle.part_of[i]]++] = i;
 }
 
 }  // namespace fused

@@ -1,4 +1,4 @@
-"""Where rings stood when they were saved, and what of them is new since then."""
+"""Positions of rings at a checkpoint, from which the rows that are new since then follow."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from warpworld.trainers.collecting.history import Rows
 from warpworld.trainers.histories.parts import Part
 
 
-class Standing:
-    """Where rings stood at a checkpoint.
+class RingPositions:
+    """Positions of rings at a checkpoint.
 
     Attributes:
         iteration: of the checkpoint.
@@ -27,8 +27,8 @@ class Standing:
         self.iteration, self._written, self._filled = iteration, written, filled
 
     @classmethod
-    def of(cls, iteration: int, rings: Iterable[Rows]) -> Standing:
-        """Where they stand now."""
+    def of(cls, iteration: int, rings: Iterable[Rows]) -> RingPositions:
+        """Record the present positions."""
         rings = list(rings)
         filled = {ring.name: ring.filled.long().clone() for ring in rings if ring.filled is not None}
         return cls(iteration, {ring.name: ring.written for ring in rings}, filled)

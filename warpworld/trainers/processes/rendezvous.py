@@ -1,4 +1,4 @@
-"""How the processes of one start find each other in a store that has seen earlier starts of the same run.
+"""Rendezvous of the processes of one start, in a store that earlier starts of the same run have used.
 
 A launcher that restarts a run keeps its store, and the agents of several machines may count restarts differently. So
 every process leaves a name that nothing else has, and process 0 calls those that are new into a part of the store that
@@ -16,12 +16,12 @@ from warpworld.errors import ProcessError
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
 
-    from warpworld.trainers.processes.joining import Launch
+    from warpworld.trainers.processes.membership import Launch
 
 POLL_SECONDS = 0.05
 
 
-def meet(store: Store, launch: Launch, seconds: float) -> str:
+def rendezvous(store: Store, launch: Launch, seconds: float) -> str:
     """Wait until all processes of this start have come.
 
     Args:
@@ -36,7 +36,7 @@ def meet(store: Store, launch: Launch, seconds: float) -> str:
         ProcessError: some have not come in time, or the store is gone.
     """
     try:
-        return _met(store, launch, seconds)
+        return _rendezvous(store, launch, seconds)
     except RuntimeError as error:
         raise ProcessError(
             f"the connection to {launch.address}:{launch.port} closed before all {launch.size} processes had come; "
@@ -44,7 +44,7 @@ def meet(store: Store, launch: Launch, seconds: float) -> str:
         ) from error
 
 
-def _met(store: Store, launch: Launch, seconds: float) -> str:
+def _rendezvous(store: Store, launch: Launch, seconds: float) -> str:
     until = time.monotonic() + seconds
     caller = _Caller(store, launch.size) if launch.rank == 0 else None
     prefix = caller.prefix if caller is not None else _called(store, launch, until, seconds)

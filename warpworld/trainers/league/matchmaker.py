@@ -1,4 +1,4 @@
-"""One policy's opponents: its slots, who may be met in them, and how they fare against the present selves."""
+"""Matchmaking of one policy: its slots, the opponents that it may meet in them, and their ratings."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import torch
 from warpworld.config import SelfPlayConfig
 from warpworld.policies import Policy
 from warpworld.trainers.collecting.players import Player, Scripted, Slot
+from warpworld.trainers.league.episode_counts import MANY, EpisodeCounts
 from warpworld.trainers.league.match_making import chances, draw
 from warpworld.trainers.league.opponents import KINDS, Opponent, thinned
 from warpworld.trainers.league.ratings import START, expected_score
-from warpworld.trainers.league.tally import MANY, Tally
 from warpworld.trainers.league.weights import copied, digest_of, packed
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 
@@ -24,8 +24,8 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Standing:
-    """What changes during a run, and is saved.
+class MatchmakerState:
+    """The part of a matchmaker that changes during a run, and is saved.
 
     Attributes:
         rating: Elo of the present selves who meet the opponents.
@@ -33,8 +33,8 @@ class Standing:
         retired: names of past selves that left the pool while they play on.
         matches: who plays in each slot; empty before the first match.
         generator: that opponents are drawn with.
-        tally: of what has ended since the last one was judged.
-        judged: the latest tally of whole matches with ``MANY`` ends.
+        counts: of what has ended since the last one was judged.
+        judged: the latest counts of whole matches with ``MANY`` ends.
     """
 
     rating: float = START
@@ -42,8 +42,8 @@ class Standing:
     retired: set[str] = field(default_factory=set)
     matches: list[str] = field(default_factory=list)
     generator: torch.Generator = field(default_factory=torch.Generator)
-    tally: Tally = field(default_factory=Tally)
-    judged: Tally = field(default_factory=Tally)
+    counts: EpisodeCounts = field(default_factory=EpisodeCounts)
+    judged: EpisodeCounts = field(default_factory=EpisodeCounts)
 
     def pool(self) -> list[Opponent]:
         """The past selves that may be met, the oldest first."""
@@ -51,13 +51,13 @@ class Standing:
         return [opponent for opponent in past if opponent.name not in self.retired]
 
 
-class Side:
-    """One policy's opponents.
+class Matchmaker:
+    """Chooses one policy's opponents and rates them.
 
     Attributes:
         policy: name of the policy that they replace.
         slots: where, in this process's envs; some may be empty.
-        standing: what is saved.
+        state: what is saved.
 
     Args:
         policy: see above.
@@ -88,8 +88,8 @@ class Side:
         self.policy, self.slots = policy, list(slots)
         self._num_envs, self._processes = num_envs, processes
         self._present, self._modules, self._settings, self._scripts = present, modules, settings, scripts
-        self.standing = Standing(opponents={other.name: other for other in others})
-        self.standing.generator.manual_seed(seed)
+        self.state = MatchmakerState(opponents={other.name: other for other in others})
+        self.state.generator.manual_seed(seed)
         self._latest = [(math.nan, 0)] * len(self.slots)  # mean score and games of the latest iteration
         self._latest_kinds = [""] * len(self.slots)
         self._told: set[str] = set()  # what was warned of
@@ -116,56 +116,56 @@ class Side:
 
     def _keep_present(self, iteration: int) -> None:
         """Take the present self into the pool, with its rating, and let another go where the pool is full."""
-        standing, weights = self.standing, copied(self._present)
+        state, weights = self.state, copied(self._present)
         name = f"{self.policy}-{iteration:06d}"
-        past = Opponent(name, "past", iteration, standing.rating, weights=weights, file=f"{name}.pt")
+        past = Opponent(name, "past", iteration, state.rating, weights=weights, file=f"{name}.pt")
         past.digest = digest_of(packed(weights))
-        standing.opponents[name] = past
-        pool = standing.pool()
+        state.opponents[name] = past
+        pool = state.pool()
         kept = thinned([other.iteration for other in pool], self._settings.pool_size)
-        standing.retired |= {other.name for other in pool if other.iteration not in kept}
+        state.retired |= {other.name for other in pool if other.iteration not in kept}
         self._forget_retired()
 
     def _forget_retired(self) -> None:
         """Drop those who left the pool, unless they play on."""
-        for name in sorted(self.standing.retired - set(self.standing.matches)):
-            del self.standing.opponents[name]
-            self.standing.retired.remove(name)
+        for name in sorted(self.state.retired - set(self.state.matches)):
+            del self.state.opponents[name]
+            self.state.retired.remove(name)
 
     def _make_matches(self, exchange: Callable[[Slot], None]) -> None:
-        standing = self.standing
-        if standing.matches:
+        state = self.state
+        if state.matches:
             self._judge()
-        known = [opponent for opponent in standing.opponents.values() if opponent.name not in standing.retired]
+        known = [opponent for opponent in state.opponents.values() if opponent.name not in state.retired]
         probabilities = chances([opponent.win_rate for opponent in known], self._settings.match_making)
-        indices = torch.tensor(draw(probabilities, len(self.slots), standing.generator))
+        indices = torch.tensor(draw(probabilities, len(self.slots), state.generator))
         self._processes.first_says(indices)  # another processor may draw others from the same seed
         drawn = [known[i].name for i in indices.tolist()]
-        before, standing.matches = standing.matches or [""] * len(self.slots), drawn
+        before, state.matches = state.matches or [""] * len(self.slots), drawn
         for slot, old, new in zip(self.slots, before, drawn, strict=True):
             if new != old:
                 exchange(slot)
-        self.seat()
+        self.place_opponents()
         self._forget_retired()
 
     def _judge(self) -> None:
         """Warn if most of the episodes that ended in the slots do not count."""
-        standing = self.standing
-        if not any(opponent.games for opponent in standing.opponents.values()):
+        state = self.state
+        if not any(opponent.games for opponent in state.opponents.values()):
             self._warn_once(
                 "no episode ended while an opponent stayed in its slot, so no opponent is rated; let match_every times "
                 "num_steps be several episodes long"
             )
-        if standing.tally.ended < MANY:
+        if state.counts.ended < MANY:
             return
-        standing.judged, standing.tally = standing.tally, Tally()
-        if standing.judged.share_left_out > 0.5:
+        state.judged, state.counts = state.counts, EpisodeCounts()
+        if state.judged.share_left_out > 0.5:
             self._warn_once(
                 "most games do not count: %d of %d episodes that ended in its slots began against another opponent; "
                 "the mean episode takes %.1f rollouts: let match_every, which is %d, be several times as many",
-                standing.judged.left_out,
-                standing.judged.ended,
-                standing.judged.rollouts_an_episode,
+                state.judged.left_out,
+                state.judged.ended,
+                state.judged.rollouts_an_episode,
                 self._settings.match_every,
             )
 
@@ -174,14 +174,14 @@ class Side:
             self._told.add(problem)
             logger.warning(f"policy.%s.self_play: {problem}", self.policy, *numbers)
 
-    def seat(self) -> None:
+    def place_opponents(self) -> None:
         """Put the opponents of ``matches`` into the slots."""
-        for slot, module, name in zip(self.slots, self._modules, self.standing.matches, strict=False):
-            slot.player = self._player(self.standing.opponents[name], module)
+        for slot, module, name in zip(self.slots, self._modules, self.state.matches, strict=False):
+            slot.player = self._player(self.state.opponents[name], module)
 
     def scripts(self) -> list[Scripted]:
         """The scripts that may be met."""
-        return [self._scripts[other.name] for other in self.standing.opponents.values() if other.kind == "script"]
+        return [self._scripts[other.name] for other in self.state.opponents.values() if other.kind == "script"]
 
     def _player(self, opponent: Opponent, module: Policy) -> Player:
         """Past selves and other runs' policies take the slot's own module, in place: a graph of it stays valid."""
@@ -192,44 +192,44 @@ class Side:
 
     # ---- results -----------------------------------------------------------------------------------------------------
     def take(self, results: Sequence[Sequence[float]]) -> None:
-        """Let an iteration's results change ratings and win rates, all from the ratings before it.
+        """Update ratings and win rates with an iteration's results, all from the ratings before it.
 
         Args:
             results: for each slot, in all processes together, the sum of the present selves' scores, the number of
                 matches, and how many episodes ended that are none, as they began against another opponent.
         """
-        standing = self.standing
-        players = [standing.opponents[name] for name in standing.matches]
+        state = self.state
+        players = [state.opponents[name] for name in state.matches]
         self._latest = [(score / games if games else math.nan, int(games)) for score, games, _ in results]
         self._latest_kinds = [player.kind for player in players]
         surprises = [
-            score - expected_score(standing.rating, player.rating) if games else 0.0
+            score - expected_score(state.rating, player.rating) if games else 0.0
             for player, (score, games) in zip(players, self._latest, strict=True)
         ]
         for player, surprise, (score, games) in zip(players, surprises, self._latest, strict=True):
-            standing.rating += self._settings.elo_k * surprise
+            state.rating += self._settings.elo_k * surprise
             player.rating -= self._settings.elo_k * surprise
             if games:
                 player.remember(score)
                 player.games += games
-        standing.tally.played += self._num_envs
-        standing.tally.ended += int(sum(games + left_out for _, games, left_out in results))
-        standing.tally.left_out += int(sum(left_out for _, _, left_out in results))
+        state.counts.played += self._num_envs
+        state.counts.ended += int(sum(games + left_out for _, games, left_out in results))
+        state.counts.left_out += int(sum(left_out for _, _, left_out in results))
 
     def metrics(self) -> dict[str, Any]:
-        """Of the latest iteration that was taken in."""
+        """Metrics of the latest iteration that was taken in."""
         found = {
-            "elo": self.standing.rating,
-            "pool_size": len(self.standing.pool()),
+            "elo": self.state.rating,
+            "pool_size": len(self.state.pool()),
             "games": sum(games for _, games in self._latest),
-            "left_out": self.standing.judged.share_left_out,
+            "left_out": self.state.judged.share_left_out,
             **{f"win_rate/{kind}": self._win_rate(kind) for kind in self._kinds()},
         }
         return {f"league/{self.policy}/{name}": value for name, value in found.items()}
 
     def _kinds(self) -> list[str]:
         """The kinds of opponents that there can be."""
-        met = {opponent.kind for opponent in self.standing.opponents.values()}
+        met = {opponent.kind for opponent in self.state.opponents.values()}
         return [kind for kind in KINDS if kind in met or (kind == "past" and self._settings.pool_size > 0)]
 
     def _win_rate(self, kind: str) -> float:

@@ -1,4 +1,4 @@
-"""All agents that one policy plays, as a replay counts them: those of its first group first."""
+"""The agents of one policy, in the order in which a replay stores them: those of its first group first."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from warpworld.trainers.collecting.players import Slot
 from warpworld.world import World
 
 
-class Crew:
-    """The agents of a policy's groups, which share their spaces.
+class PolicyAgents:
+    """The agents of a policy's groups, which have the same spaces.
 
     Attributes:
         name: of the first group; it keeps one policy's arrays apart from another's.
@@ -43,20 +43,20 @@ class Crew:
         self.num_choices = sum(action_heads(self.groups[0].action))
 
     def array(self, what: str) -> str:
-        """Name of this crew's array of some kind."""
+        """Name of these agents' array of some kind."""
         return f"replay_{what}_{self.name}"
 
     def owns(self, array: str) -> bool:
-        """Whether an array is this crew's."""
+        """Whether an array is one of these agents'."""
         return array.startswith("replay_") and array.endswith(f"_{self.name}")
 
     def first(self, group: str) -> int:
-        """Place of a group's first agent in the crew."""
+        """Place of a group's first agent among them."""
         return next(first for first, each in zip(self._firsts, self.groups, strict=True) if each.name == group)
 
     # ---- copies into rows --------------------------------------------------------------------------------------------
     def copies(self, source: str, target: str, row: str) -> list[Copy]:
-        """Copies of the crew's part of an array per agent into one of its own, (rows, num_envs, size, ...)."""
+        """Copies of these agents' part of an array per agent into one of its own, (rows, num_envs, size, ...)."""
         return [
             Copy(source, target, row=row, agents=agents)
             for group, first in zip(self.groups, self._firsts, strict=True)
@@ -65,10 +65,12 @@ class Crew:
 
     def copies_of_observations(self, actors: Sequence[Actor], target: str, row: str) -> list[Copy]:
         """Copies of what each group's actor sees."""
-        seats = [(actor.sampler.seat, first) for actor, first in zip(actors, self._firsts, strict=True)]
+        contexts = [(actor.sampler.context, first) for actor, first in zip(actors, self._firsts, strict=True)]
         return [
-            Copy(seat.observations, target, row=row, agents=Agents(seat.first_observed, first, seat.group.size))
-            for seat, first in seats
+            Copy(
+                context.observations, target, row=row, agents=Agents(context.first_observed, first, context.group.size)
+            )
+            for context, first in contexts
         ]
 
     def copies_of_actions(self, target: str, row: str) -> list[Copy]:
@@ -106,14 +108,14 @@ class Crew:
         return own.to(self.world.device)
 
     def join_last(self, out: Tensor) -> None:
-        """Write what the crew saw last in envs that have just ended, (num_envs, size, entries), rows."""
+        """Write what the agents saw last in envs that have just ended, (num_envs, size, entries), rows."""
         for group in self.groups:
             names = observation_names(self.world.groups, group).values()
             parts = [self._of(group, f"final_{name}").flatten(2) for name in names]
             self.rows.join(parts, out=out[:, self.agents(group)])
 
     def agents(self, group: Group) -> slice:
-        """Places of a group's agents in the crew."""
+        """Places of a group's agents among them."""
         first = self.first(group.name)
         return slice(first, first + group.size)
 

@@ -1,4 +1,4 @@
-"""Signs of life between the processes that train a run, so that none waits for one that is gone."""
+"""Heartbeats between the processes that train a run, so that none waits for one that is gone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]
 
-BEAT_SECONDS = 4.0  # between two signs of life
+BEAT_SECONDS = 4.0  # between two heartbeats
 MISSED_BEATS = 8  # in a row, after which a process counts as gone
 FAILED_BEATS = 4  # after which a process is ended, if another has reported why the run ends
 FAILED = 2  # exit status where the run ends for another process
@@ -19,8 +19,8 @@ FAILED_KEY = "failed"  # counts the processes that ended with an error
 GONE_KEY = "gone"  # counts those that need the store no more
 
 
-class Heart:
-    """Shows the others that this process lives, and ends it where another does not.
+class Heartbeat:
+    """Reports this process as alive to the others, and ends it if another one is gone.
 
     A process that was killed is noticed sooner, when its connections close. This is for processes that hang, for
     machines that are gone, and for processes that wait for a device that waits for them. Beats are counted, not
@@ -40,14 +40,14 @@ class Heart:
         self._lost = False  # whether the store's connection is closed
         self._stopped = threading.Event()
         for work in (self._beat, self._watch):
-            threading.Thread(target=work, name=f"heart{work.__name__}", daemon=True).start()
+            threading.Thread(target=work, name=f"heartbeat{work.__name__}", daemon=True).start()
 
     def stop(self) -> None:
-        """No more signs, and no more watching."""
+        """Stop sending heartbeats and watching those of others."""
         self._stopped.set()
 
     def _beat(self) -> None:
-        """Show this process's own sign and look at the others'."""
+        """Send this process's heartbeats and read those of the others."""
         while not (self._stopped.wait(BEAT_SECONDS) or self._lost):
             try:
                 self._store.set(f"beat/{self._rank}", str(self._answered))
