@@ -19,45 +19,45 @@ from tools.site.notebooks import with_notebooks
 from tools.site.sources import with_sources
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS, PREPARED, SITE = ROOT / "docs", ROOT / "build" / "site-docs", ROOT / "site"
 ZENSICAL = (sys.executable, "-m", "zensical")
 
 
-def prepare() -> None:
-    """Write the site's source into build/site-docs."""
-    write_files(with_sources(with_notebooks(read_files(DOCS)), ROOT), PREPARED)
+def prepare(root: Path) -> None:
+    """Write the site's source into build/site-docs of a repository."""
+    write_files(with_sources(with_notebooks(read_files(root / "docs")), root), root / "build" / "site-docs")
 
 
-def build() -> int:
+def build(root: Path = ROOT) -> int:
     """Build the site anew, and return the exit status: a broken link, or a load from a network, is an error."""
-    prepare()
-    shutil.rmtree(SITE, ignore_errors=True)
-    built = subprocess.run([*ZENSICAL, "build", "--strict", "--clean"], cwd=ROOT, check=False)
-    found = faults(SITE)
+    prepare(root)
+    shutil.rmtree(root / "site", ignore_errors=True)
+    built = subprocess.run([*ZENSICAL, "build", "--strict", "--clean"], cwd=root, check=False)
+    found = faults(root / "site")
     for fault in found:
         print(f"error: {fault}", file=sys.stderr)
     return built.returncode or int(bool(found))
 
 
-def serve(address: str) -> int:
+def serve(address: str, root: Path = ROOT) -> int:
     """Serve the site at an address, and prepare it again after each change of docs/, until interrupted."""
-    prepare()
-    with subprocess.Popen([*ZENSICAL, "serve", "--dev-addr", address], cwd=ROOT) as server:
-        seen = _times()
+    prepare(root)
+    with subprocess.Popen([*ZENSICAL, "serve", "--dev-addr", address], cwd=root) as server:
+        seen = _times(root / "docs")
         try:
             while server.poll() is None:
                 time.sleep(0.5)
-                if (now := _times()) != seen:
+                if (now := _times(root / "docs")) != seen:
                     seen = now
-                    prepare()
+                    prepare(root)
         except KeyboardInterrupt:
             server.terminate()
+            return 0
     return server.returncode
 
 
-def _times() -> dict[Path, int]:
-    """When each file of docs/ was changed, in nanoseconds."""
-    return {path: path.stat().st_mtime_ns for path in DOCS.rglob("*") if path.is_file()}
+def _times(docs: Path) -> dict[Path, int]:
+    """When each file of a folder was changed, in nanoseconds."""
+    return {path: path.stat().st_mtime_ns for path in docs.rglob("*") if path.is_file()}
 
 
 def main() -> int:
