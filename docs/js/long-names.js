@@ -1,5 +1,5 @@
-// Lets a path, a dotted name or a call break where its parts meet, so that on a phone no part is broken inside.
-for (const code of document.querySelectorAll("article :not(pre) > code")) {
+// Lets a path, a dotted name or a call, in text or a title, break where its parts meet: on a phone, no part is broken.
+for (const code of document.querySelectorAll("article :not(pre) > code, article h1")) {
   const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT), found = [];
   while (texts.nextNode()) found.push(texts.currentNode);
   for (const text of found) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,7 +22,7 @@ from tools.site.__main__ import build
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here; make browser-tools installs it")
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.heavy, pytest.mark.long]
 
@@ -46,28 +47,49 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "site"
 
 
-def found(page: Page, text: str) -> list[str]:
-    """What the search lists for a text: how many results, then each result's heading and pages above it."""
-    page.locator(".md-search__button").click()
-    box = page.get_by_placeholder("Search")
-    playwright.expect(page.get_by_text("results", exact=False).last).to_be_visible()
-    box.press_sequentially(text)
-    playwright.expect(box).to_have_value(text)
-    page.wait_for_timeout(500)  # results follow each letter
-    return page.locator("ol li a").evaluate_all("links => links.map(link => link.getAttribute('href') ?? link.href)")
+@pytest.fixture
+def served(site: Path) -> Iterator[str]:
+    """The address at which the site is served."""
 
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *arguments: object) -> None: ...
 
-def test_search_in_pages_opened_as_files_finds_what_it_finds_in_a_served_site(open_page: OpenPage, site: Path) -> None:
-    handler = partial(SimpleHTTPRequestHandler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        served = found(open_page(f"http://127.0.0.1:{server.server_port}/index.html"), "graph_steps")
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-    opened = found(open_page((site / "index.html").as_uri()), "graph_steps")
-    assert opened
-    assert [link.rpartition("/")[2] for link in opened] == [link.rpartition("/")[2] for link in served]
-    below = found(open_page((site / "tutorials" / "index.html").as_uri()), "graph_steps")
-    assert len(below) == len(opened)
+
+
+def search(page: Page) -> Locator:
+    """Open the search and return the box for its text."""
+    page.locator(".md-search__button").click()
+    return page.locator("dialog").get_by_role("combobox")
+
+
+def results(page: Page) -> list[str]:
+    """File and anchor of each result of the search."""
+    links = page.locator("dialog").get_by_role("option").evaluate_all("links => links.map(link => link.href)")
+    return [link.rpartition("/")[2] for link in links]
+
+
+@pytest.mark.parametrize("start", ["index.html", "tutorials/index.html"])
+def test_search_in_pages_opened_as_files_finds_what_it_finds_in_a_served_site(
+    start: str, open_page: OpenPage, site: Path, served: str
+) -> None:
+    text = "graph_steps"
+    page = open_page(f"{served}/{start}")
+    search(page).fill(text)
+    page.locator("dialog").get_by_role("option").first.wait_for()
+    expected = results(page)
+
+    page = open_page((site / start).as_uri())
+    box = search(page)
+    box.press_sequentially(text)
+    playwright.expect(page.locator("dialog").get_by_role("option")).to_have_count(len(expected))
+    assert results(page) == expected
+    assert box.input_value() == text
+    page.locator("dialog").get_by_role("option").first.click()
+    page.wait_for_url(f"file://**/{expected[0].partition('?')[0]}*")
 
 
 def hard_to_read(open_page: OpenPage, pages: list[Path], site: Path) -> dict[str, list[str]]:
