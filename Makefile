@@ -102,12 +102,11 @@ wheel: $(STAMP) ## Build a wheel into dist/, install it into an empty virtual en
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/python tools/try_wheel.py --torch-index "$(TORCH_INDEX)" dist/warpworld-*.whl
 
-# The variable keeps Material's news of its successors from the build's own lines.
 docs: $(DOCS_STAMP) ## Build the documentation site into site/; a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+	$(BIN)/python -m tools.site build $(ARGS)
 
 docs-serve: $(DOCS_STAMP) ## Serve the documentation at http://127.0.0.1:8000, and follow edits
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --dev-addr 127.0.0.1:8000 $(ARGS)
+	$(BIN)/python -m tools.site serve $(ARGS)
 
 # Of a finished run of tag_gridworld: make pictures RUN=runs/tag_gridworld-...; pages are photographed by Chromium.
 pictures: $(STAMP) $(BROWSER_STAMP) ## Make the documentation's pictures from RUN
@@ -129,7 +128,7 @@ gallery: $(STAMP) ## Draw the gallery of environments from its committed runs, a
 	$(BIN)/python -m tools.write_gallery
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
-	rm -rf build dist site *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf build dist site .cache *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache
 	find warpworld tests benchmarks configs -name __pycache__ -type d -exec rm -rf {} +
 
 # Installs into an existing environment; starts anew only where its Python is gone.

@@ -80,8 +80,8 @@ setup(
         "external": ["ale-py>=0.11", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
-        # The site: Markdown as it is read on GitHub, an API reference from docstrings, notebooks as pages.
-        "docs": ["mkdocs-material>=9.6", "mkdocstrings[python]>=0.29", "nbconvert>=7.16"],
+        # The site: Markdown as it is read on GitHub, an API reference from docstrings, notebooks as pages; Python 3.11.
+        "docs": ["mkdocstrings[python]>=0.29", "nbconvert>=7.16", "zensical>=0.0.73"],
         "export": ["onnx>=1.16", "onnxruntime>=1.18", "onnxscript>=0.2"],
         "gym": ["gym>=0.26"],
         # Sweeps: Optuna brings samplers, pruners, and studies in a database that several machines share.

@@ -58,7 +58,7 @@ def broken(path: Path) -> list[str]:
 
 def test_the_nav_has_every_page_once() -> None:
     nav = list(navigated(yaml.safe_load((DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
-    assert sorted(nav) == sorted(path.relative_to(DOCS).as_posix() for path in PAGES)
+    assert sorted(nav) == sorted(path.relative_to(DOCS).with_suffix(".md").as_posix() for path in PAGES)
 
 
 @pytest.mark.parametrize("path", [*ROOT_PAGES, *PAGES], ids=lambda path: path.relative_to(DOCS.parent).as_posix())
