@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from warpworld.errors import ConfigError, suggest
@@ -23,15 +24,7 @@ def algorithm_class(name: str) -> Any:
     Raises:
         ConfigError: there is none, or it is no algorithm.
     """
-    if ":" not in name and name not in ALGORITHMS:
-        hint = suggest(name, (*ALGORITHMS, "random"))
-        raise ConfigError(
-            f"algorithm {name!r}, expected one of {', '.join(ALGORITHMS)}, random, or module:Class.{hint}"
-        )
-    try:
-        found = import_named(ALGORITHMS.get(name, name))
-    except ImportError as error:
-        raise ConfigError(f"algorithm '{name}' cannot be imported: {error}") from error
+    found = _imported("algorithm", name, ALGORITHMS, also=("random",))
     if not (isinstance(found, type) and issubclass(found, import_named(ALGORITHM))):
         raise ConfigError(f"algorithm '{name}' is not a subclass of warpworld.trainers.algorithms.Algorithm")
     missing = sorted(getattr(found, "__abstractmethods__", ()))
@@ -55,17 +48,11 @@ def model_class(name: str, needs_critic: bool = True) -> Any:
     Raises:
         ConfigError: there is none, or it is no model.
     """
-    if ":" not in name:
-        if name in MODELS:
-            return import_named(MODELS[name])
-        hint = suggest(name, MODELS)
-        raise ConfigError(f"model type {name!r}, expected one of {', '.join(MODELS)}, or module:Class.{hint}")
+    found = _imported("model", name, MODELS, key="model type")
+    if name in MODELS:
+        return found
     from torch import nn
 
-    try:
-        found = import_named(name)
-    except ImportError as error:
-        raise ConfigError(f"model '{name}' cannot be imported: {error}") from error
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise ConfigError(f"model '{name}' is not a torch.nn.Module")
     needed = ("actor", "critic") if needs_critic else ("actor",)
@@ -86,13 +73,7 @@ def logger_class(name: str) -> Any:
     Raises:
         ConfigError: there is none, or it is no logger.
     """
-    if ":" not in name and name not in LOGGERS:
-        hint = suggest(name, LOGGERS)
-        raise ConfigError(f"logger {name!r}, expected one of {', '.join(LOGGERS)}, or module:Class.{hint}")
-    try:
-        found = import_named(LOGGERS.get(name, name))
-    except ImportError as error:
-        raise ConfigError(f"logger '{name}' cannot be imported: {error}") from error
+    found = _imported("logger", name, LOGGERS)
     if not (isinstance(found, type) and issubclass(found, import_named(LOGGER))):
         raise ConfigError(f"logger '{name}' is not a subclass of warpworld.runs.loggers.Logger")
     missing = sorted(getattr(found, "__abstractmethods__", ()))
@@ -100,6 +81,30 @@ def logger_class(name: str) -> Any:
         raise ConfigError(f"logger '{name}' has no {' and no '.join(missing)}; see warpworld.runs.loggers.Logger")
     _check_calls(name, found)
     return found
+
+
+def _imported(kind: str, name: str, table: Mapping[str, str], also: Sequence[str] = (), key: str = "") -> Any:
+    """What a name of a table, or ``module:Class``, names.
+
+    Args:
+        kind: what is named, for messages.
+        name: as the config has it.
+        table: classes as ``module:Class``, by name.
+        also: further names that the key may have.
+        key: the kind where a name is unknown; empty for ``kind``.
+
+    Raises:
+        ConfigError: the name is unknown, or the class cannot be imported.
+    """
+    if ":" not in name and name not in table:
+        known = (*table, *also)
+        raise ConfigError(
+            f"{key or kind} {name!r}, expected one of {', '.join(known)}, or module:Class.{suggest(name, known)}"
+        )
+    try:
+        return import_named(table.get(name, name))
+    except ImportError as error:
+        raise ConfigError(f"{kind} '{name}' cannot be imported: {error}") from error
 
 
 def _check_calls(name: str, cls: type) -> None:
