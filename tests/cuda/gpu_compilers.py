@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,8 @@ from warpworld.managers.cuda.backend import CudaBackend, _headers
 from warpworld.managers.cuda.compiler import _load_nvrtc, _nvrtcs, _read
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 
-NVCC = shutil.which("nvcc")
+# With --stand-in the first nvcc on PATH is the stand-in, and the real one has a variable, which is empty without one.
+NVCC = os.environ.get("STAND_IN_REAL_NVCC", shutil.which("nvcc")) or None
 NVRTC = next(iter(_nvrtcs("")), None)
 OFTEN = (75, 90)  # the oldest that CUDA 13 compiles for, and an H100
 SELDOM = (80, 120)  # by `make exhaustive`
