@@ -297,6 +297,6 @@ def test_mypy_checks_a_users_program_against_the_installed_package(installed: Pa
     assert found.stdout.splitlines() == [
         """wrong.py:3: error: Module has no attribute "trian"; maybe "train"?  [attr-defined]""",
         """wrong.py:4: error: Argument 1 to "check" has incompatible type "int"; """
-        """expected "str | type[Environment] | Environment"  [arg-type]""",
+        """expected "str | type[Environment] | Environment | World"  [arg-type]""",
         "Found 2 errors in 1 file (checked 2 source files)",
     ]

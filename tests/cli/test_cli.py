@@ -262,7 +262,7 @@ def test_as_a_process(here: Path) -> None:
         command, cwd=here, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: run.yaml, line 3: env: ")
+    assert done.stderr.startswith("error: run.yaml, line 3: env.episode_length is 0, expected 1 to ")
     assert done.stderr.count("\n") == 1
     assert [entry.name for entry in here.iterdir()] == ["run.yaml"]
 
