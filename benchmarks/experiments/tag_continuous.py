@@ -39,7 +39,10 @@ TAG_CONTINUOUS = Experiment(
         "env": {"num_taggers": 5, "num_runners": 20, "episode_length": 200},
         "trainer": {"num_envs": 64, "num_steps": 50, "total_env_steps": 960_000},
     },
-    curves={"charts/tagger/episodic_return": "return of a tagger", "charts/runner/episodic_return": "of a runner"},
+    curves={
+        "charts/tagger/episodic_return": "return of a tagger",
+        "charts/runner/episodic_return": "return of a runner",
+    },
     judge=_judge,
     holds=_both_sides_are_better,
 )
