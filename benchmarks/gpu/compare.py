@@ -76,6 +76,8 @@ class ComparedWorld:
         return self.own or get_environment(self.name)
 
 
+Course = ComparedWorld  # the name that scripts for a day on a GPU import
+
 COMPARED_WORLDS = (
     ComparedWorld("battle", {}),
     ComparedWorld("battle", {"army_size": 1000, "map_size": 90}, num_envs=2, num_steps=60),
