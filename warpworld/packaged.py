@@ -1,4 +1,4 @@
-"""What comes with warpworld, found without importing it: environments, configs and classes by the names of configs."""
+"""Contents of the package, found without importing it: environments, configs and classes by the names of configs."""
 
 from __future__ import annotations
 

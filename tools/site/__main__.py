@@ -56,7 +56,7 @@ def serve(address: str, root: Path = ROOT) -> int:
 
 
 def _times(docs: Path) -> dict[Path, int]:
-    """When each file of a folder was changed, in nanoseconds."""
+    """Times at which the files of a folder were changed, in nanoseconds."""
     return {path: path.stat().st_mtime_ns for path in docs.rglob("*") if path.is_file()}
 
 

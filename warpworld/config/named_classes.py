@@ -84,7 +84,7 @@ def logger_class(name: str) -> Any:
 
 
 def _imported(kind: str, name: str, table: Mapping[str, str], also: Sequence[str] = (), key: str = "") -> Any:
-    """What a name of a table, or ``module:Class``, names.
+    """The class or object that a name of a table, or ``module:Class``, stands for.
 
     Args:
         kind: what is named, for messages.

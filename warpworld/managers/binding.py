@@ -126,7 +126,7 @@ class Binding:
         return [name for name in self._data.names("state", "scratch", "history") if name not in kept]
 
     def _unnamed(self, parameter: Parameter) -> str:
-        """Why no array or number has the name of a parameter of WarpDrive's, and what to declare."""
+        """The reason why no array or number has the name of a WarpDrive parameter, and what to declare."""
         dtype, _ = C_TYPES[parameter.type]
         own = stem(parameter.name) or parameter.name
         if not parameter.pointer:

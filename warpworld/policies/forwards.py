@@ -1,4 +1,4 @@
-"""What runs a packaged model's forward in place of torch, as the models see it: ``warpworld.policies.fused`` has it."""
+"""Protocols of what runs a packaged model's forward in place of torch; ``warpworld.policies.fused`` has both."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class VectorMasks:
         self._take(self._begun, observations, infos)
 
     def _find(self, infos: Any) -> None:
-        """See whether the first infos have masks, and which form of actions they ask for."""
+        """Find out from the first infos whether there are masks, and which form of actions they ask for."""
         key = mask_in(infos)
         if key is None or self.there_are:
             return

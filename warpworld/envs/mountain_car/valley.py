@@ -1,4 +1,4 @@
-"""What both mountain cars share: the car's state, its observation and its picture.
+"""Parts that both mountain cars share: the car's state, its observation and its picture.
 
 Source: Moore: "Efficient Memory-based Learning for Robot Control" (1990), in the form of Gymnasium's MountainCar-v0 and
 MountainCarContinuous-v0.

@@ -30,7 +30,7 @@ class Explorer(ChoiceSampler):
         super().__init__(context, "explore_and_note" if notes else "explore", head_sizes)
 
     def constants(self) -> dict[str, float]:
-        """Those of choices, and where the group stands among them."""
+        """The groups of choices, and the group's place among them."""
         size, first = self._policy_agents
         return {**super().constants(), "POLICY_AGENTS": size, "FIRST_POLICY_AGENT": first}
 
