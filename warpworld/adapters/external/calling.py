@@ -53,13 +53,10 @@ class Calling:
         place = f"env {env}" if env is not None else ""
         if self._agent is not None:
             place += f"{', ' if place else ''}agent {self._agent!r}"
-        given = "" if action is None else _short(action)
-        called, missing = (
-            f"{self._where}:{f' {place}:' if place else ''} {self._call}({given})",
-            missing_package(raised),
-        )
+        where = f"{self._where}: {place}:" if place else f"{self._where}:"
         if isinstance(raised, BadResultError):
-            return f"{self._where}:{f' {place}:' if place else ''} {raised}"
+            return f"{where} {raised}"
+        called, missing = f"{where} {self._call}({'' if action is None else _short(action)})", missing_package(raised)
         if missing:
             return f"{called} needs {missing}"
         return (
