@@ -9,15 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, MultiDiscrete, Space, Tuple
 
-from warpworld.adapters.external.action_form import MOST_COMBINATIONS, ActionForm, Choices
+from warpworld.adapters.external.action_form import MOST_COMBINATIONS, ActionForm
 from warpworld.errors import DeclarationError
 
 MASK_KEYS = ("action_mask", "legal_action_mask")
-
-
-def can_be_masked(action: Space) -> bool:
-    """Whether stored actions can be forbidden: choices can, numbers of a Box cannot."""
-    return isinstance(action, Choices)
 
 
 def mask_in(infos: Any) -> str | None:
