@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 from collections.abc import Callable, Sequence
@@ -55,9 +56,8 @@ def captured(
         return run
     backend.warm_up(run)  # whatever is made at the first call is made now: a capture must not see it
     trial.expect()
-    operations = _operations()
     try:
-        replay = backend.capture(operations.noting(run))
+        replay = backend.capture(run)
     except WarpworldError:
         raise
     except Exception as error:
@@ -65,7 +65,7 @@ def captured(
             "%s run one by one: a CUDA graph cannot hold %s (%s); a model or a Python phase that waits for the device "
             "does this: mark such a phase with @warpworld.eager_phase, or set trainer.graph_steps=0",
             work,
-            operations.latest or "what was done",
+            _what_fails(backend, run) or "what was done",
             said(error),
         )
         trial.undo()
@@ -143,25 +143,29 @@ class _Trial:
         return found if self._expected.tensors_match() else found | {"what is learnt"}
 
 
-def _operations() -> Any:
-    """Knows torch's latest operation, whose name tells what a graph does not hold."""
+def _what_fails(backend: Backend, run: Callable[[], None]) -> str:
+    """Name of torch's operation that a graph does not hold, by a second capture; empty where none was called.
+
+    The first capture notes no operations: the mode that does this imports torch's compiler, which takes seconds.
+    """
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Operations(TorchDispatchMode):
         latest = ""
 
-        def noting(self, run: Callable[[], None]) -> Callable[[], None]:
-            def noted() -> None:
-                with self:
-                    run()
-
-            return noted
-
         def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             self.latest = str(operation.overloadpacket)
             return operation(*args, **(kwargs or {}))
 
-    return Operations()
+    operations = Operations()
+
+    def noted() -> None:
+        with operations:
+            run()
+
+    with contextlib.suppress(Exception):
+        backend.capture(noted)
+    return operations.latest
 
 
 class _Kept:
