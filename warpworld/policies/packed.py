@@ -23,7 +23,8 @@ class Perceptron:
     """Shape of an actor's network; policies of one such shape differ in their numbers only.
 
     A row holds, layer by layer, the weights as (inputs, units) and the biases; then, where there are such, mean and
-    scale of the normaliser and the logarithms of a Gaussian's deviations.
+    scale of the normaliser and the logarithms of a Gaussian's deviations. Up to three numbers that mean nothing follow,
+    so that each row begins at a multiple of 16 bytes.
 
     Attributes:
         widths: of the observation, of at most two hidden layers, of the outputs.
@@ -38,8 +39,13 @@ class Perceptron:
     in_box: bool
 
     @property
+    def row_size(self) -> int:
+        """Numbers from the beginning of a row to that of the next one."""
+        return -(-self.size // 4) * 4
+
+    @property
     def size(self) -> int:
-        """Numbers in a row."""
+        """Numbers of a policy."""
         layers = sum((inputs + 1) * units for inputs, units in pairwise(self.widths))
         return layers + 2 * self.normalises * self.widths[0] + self.in_box * self.widths[-1]
 
@@ -88,19 +94,19 @@ class Packer:
 
     Args:
         shape: of the policies.
-        rows: (policies, shape.size) float32, written to; on the policies' device.
+        rows: (policies, shape.row_size) float32, written to; on the policies' device.
     """
 
     def __init__(self, shape: Perceptron, rows: Tensor) -> None:
-        self._rows, self._flat = rows, torch.empty(rows.numel(), device=rows.device)
-        self._order = _transposed(shape).to(rows.device)
+        self._rows, self._flat = rows, torch.empty(len(rows), shape.size, device=rows.device)
+        behind = torch.zeros(shape.row_size - shape.size, dtype=torch.int64)  # any number will do
+        self._order = torch.cat([_transposed(shape), behind]).to(rows.device)
 
     def pack(self, policies: Sequence[Policy]) -> None:
         """Write the rows of policies as they are now, from the first row on; no more than there are rows."""
-        count, size = len(policies), self._rows.shape[1]
-        flat = self._flat[: count * size]
-        torch.cat([part.reshape(-1) for policy in policies for part in _parts(policy)], out=flat)
-        torch.index_select(flat.view(count, size), 1, self._order, out=self._rows[:count])
+        flat = self._flat[: len(policies)]
+        torch.cat([part.reshape(-1) for policy in policies for part in _parts(policy)], out=flat.view(-1))
+        torch.index_select(flat, 1, self._order, out=self._rows[: len(policies)])
 
 
 def _parts(policy: Policy) -> Iterator[Tensor]:

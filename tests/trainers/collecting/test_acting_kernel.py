@@ -18,6 +18,7 @@ from warpworld.policies import Policy
 from warpworld.policies.distributions import Gaussian
 from warpworld.policies.mlp import MLP
 from warpworld.policies.packed import perceptron_of
+from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import ActingKernel, why_not
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
@@ -67,6 +68,8 @@ def check_same(plain: Recorded, fused: Recorded, alone: bool = True) -> None:
 
 CASES: dict[str, tuple[Environment, dict[str, Any]]] = {
     "a kernel's env": (Relay(), {"hidden": (7, 80)}),
+    "a lane for each agent": (Relay(), {"hidden": (7, 61)}),
+    "an agent's units in several lanes": (Kinds(), {"hidden": (36, 64)}),
     "masks, boxes, a normaliser": (Kinds(), {"hidden": (33,), "activation": "relu", "normalises": True}),
     "no hidden layer": (Kinds(), {"hidden": ()}),
     "more agents than are taken at once": (Still(left=37, left_features=48), {"hidden": (128, 128)}),
@@ -96,10 +99,11 @@ def test_it_acts_as_torch_does(case: str) -> None:
 
 @pytest.mark.cpu_backend
 @pytest.mark.long
-def test_lanes_of_an_env_share_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a GPU: 32 lanes an env, which meet at barriers."""
+@pytest.mark.parametrize("hidden", [(8, 5), (70, 5)], ids=["one for each agent", "an env to a block"])
+def test_lanes_of_an_env_share_the_work(hidden: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: several lanes an env, which meet at barriers."""
     monkeypatch.setattr(CpuBackend, "side_by_side", True)
-    plain, fused = (recorded(Relay(), fuse) for fuse in (False, True))
+    plain, fused = (recorded(Relay(), fuse, hidden=hidden) for fuse in (False, True))
     for each in (plain, fused):
         each.collect()
     check_same(plain, fused)
@@ -188,3 +192,10 @@ def test_what_is_left_to_torch() -> None:
     actor = Actor(world, "left", policy_of(Still(left=1025), "left", 0, (3,)))
     assert why_not(actor) == "it plays 1,025 agents of an env, more than 1,024"
     assert why_not(Actor(World(Relay(), 2), "left")) == "no policy plays it"
+
+
+def test_networks_that_each_env_reads_anew_are_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acting_kernel, "MOST_BYTES_READ", 2000)
+    wide, narrow = (Actor(World(Relay(), 2), "left", policy_of(Relay(), "left", 0, (units,))) for units in (65, 64))
+    assert why_not(wide) == "each of 2 envs would read its 524 weights anew, which is slower than torch's products"
+    assert why_not(narrow) is None

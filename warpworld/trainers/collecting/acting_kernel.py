@@ -21,6 +21,11 @@ from warpworld.world import World
 SOURCE = Path(__file__).resolve().parent / "perceptrons.cu"
 KERNEL = "act"
 MAX_GROUPS = 4  # of a launch
+# With a lane for each agent, envs that share a warp share the memory of a block, and a lane has its sums in registers.
+MOST_SHARING_AGENTS, MOST_SHARING_UNITS = 16, 64
+# Otherwise each env reads all weights anew from the GPU's cache. On an H200, that takes as long as torch's networks do
+# in all, where it is about this much.
+MOST_BYTES_READ = 1 << 28
 TAKEN_ROWS = "rollout_taken_rows"
 _NOTHING = {"int": "acting_int", "bool": "acting_bool", "float": "acting_float"}  # placeholders, by their C type
 _WAYS = ("sample", "act", "act_greedily")
@@ -57,7 +62,18 @@ def why_not(actor: Actor) -> str | None:
         return f"its actions are taken by the kernel {sampler.kernel} of {sampler.source.name}"
     if actor.group.size > MAX_THREADS_PER_ENV:
         return f"it plays {actor.group.size:,} agents of an env, more than {MAX_THREADS_PER_ENV:,}"
+    world = sampler.context.world
+    if not _fits_a_lane(world, shape) and world.num_envs * shape.size * 4 > MOST_BYTES_READ:
+        return (
+            f"each of {world.num_envs:,} envs would read its {shape.size:,} weights anew, which is slower than torch's "
+            "products"
+        )
     return None
+
+
+def _fits_a_lane(world: World, shape: Perceptron) -> bool:
+    """Whether the kernel can evaluate a network with a lane for each agent of an env."""
+    return world.num_agents <= MOST_SHARING_AGENTS and max(shape.widths[1:]) <= MOST_SHARING_UNITS
 
 
 def is_random(actor: Actor) -> bool:
@@ -93,14 +109,17 @@ class ActingKernel:
         self._launch: Callable[[], None] = self._not_sealed
         self._add_arrays()
         absent = [_ABSENT] * (MAX_GROUPS - len(actors))
+        fits = all(_fits_a_lane(world, group.shape) for group in self._groups)
         settings: dict[str, float] = {"ROWS": num_steps, "COUNTS_ROWS": counts_rows, "WORLD_AGENTS": world.num_agents}
+        settings["LANE_PER_AGENT"] = fits
         for number, of_group in enumerate([group.constants() for group in self._groups] + absent):
             settings |= {f"{name}_{number}": value for name, value in of_group.items()}
-        settings[LEAST_BLOCKS] = 1  # or else some networks' kernels spill registers
+        # or else some networks' kernels spill registers, or have so many that few warps run at a time
+        settings[LEAST_BLOCKS] = 3 if fits else 1
         actions = {actor.sampler.bound["actions"] for actor in actors}
         self._functions = world.kernels(SOURCE, settings, writable=actions)
-        threads = max(group.threads for group in self._groups)
-        self._functions.build([Kernel(KERNEL, threads_per_env=(1, threads))])
+        threads = (1, max(group.threads for group in self._groups))
+        self._functions.build([Kernel(KERNEL, threads_per_env=None if fits else threads)])
         world.when_sealed(self._bind)
 
     def _add_arrays(self) -> None:
@@ -153,6 +172,7 @@ class _ActingGroup:
     """One group of the kernel.
 
     Attributes:
+        shape: of its network.
         bound: arrays by the names that their fields have in the kernel's struct.
         threads: of an env, that have work in the widest layer.
     """
@@ -160,11 +180,11 @@ class _ActingGroup:
     def __init__(self, world: World, actor: Actor) -> None:
         shape = perceptron_of(actor.policy) if isinstance(actor.policy, Policy) else _NO_NETWORK
         assert isinstance(shape, Perceptron)
-        self._world, self._actor, self._shape = world, actor, shape
+        self._world, self._actor, self.shape = world, actor, shape
         self._in_box = isinstance(actor.sampler, BoxSampler)
         name, players = actor.group.name, 2 + len(actor.slots)  # and one whose outputs are 0
         self._weights, self._players = f"policy_weights_{name}", f"policy_players_{name}"
-        world.add(Array(self._weights, "float32", (players, shape.size), per="world", initial=0.0), kept="derived")
+        world.add(Array(self._weights, "float32", (players, shape.row_size), per="world", initial=0.0), kept="derived")
         world.add(Array(self._players, "int32", per="env", initial=0), kept="derived")
         self.bound = self._bound(actor.sampler.bound)
         items = -(-actor.group.size // 4) * max(shape.widths[1:])
@@ -192,7 +212,7 @@ class _ActingGroup:
 
     def constants(self) -> dict[str, float]:
         """Constants of the kernel for this group."""
-        shape, sampler = self._shape, self._actor.sampler
+        shape, sampler = self.shape, self._actor.sampler
         own = {
             "AGENTS": self._actor.group.size,
             "FEATURES": shape.widths[0],
@@ -211,7 +231,7 @@ class _ActingGroup:
         return {**_ABSENT, **{name: sampler.settings[name] for name in _ABSENT if name in sampler.settings}, **own}
 
     def _find(self) -> None:
-        self._packer = Packer(self._shape, self._world[self._weights])
+        self._packer = Packer(self.shape, self._world[self._weights])
 
     def begin(self) -> list[tuple[Player, Seen, torch.Tensor]]:
         """Take in who plays where, and their weights; returns those whose outputs torch is to write."""
@@ -230,14 +250,14 @@ class _ActingGroup:
 
     def _row(self, player: Player, policies: list[Policy]) -> int:
         """The row of a player's weights, which are packed next where they are not yet; -1 for one without."""
-        if self._in_box and (player is None) != (self._shape is _NO_NETWORK):
+        if self._in_box and (player is None) != (self.shape is _NO_NETWORK):
             raise StoreError(
                 f"group '{self._actor.group.name}' acts in a Box by a kernel that was made for "
                 f"{'a policy' if player is None else 'a random player'}; set trainer.fused to false to exchange the two"
             )
         if player is None:
             return 1 + len(self._actor.slots)  # the last row, of zeros: whatever is allowed is equally likely
-        if not isinstance(player, Policy) or perceptron_of(player) != self._shape:
+        if not isinstance(player, Policy) or perceptron_of(player) != self.shape:
             return -1
         known = next((row for row, policy in enumerate(policies) if policy is player), None)
         if known is None:

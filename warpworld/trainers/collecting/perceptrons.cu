@@ -6,7 +6,8 @@
 // Of the rollout's ROWS rows, `row` is written; with COUNTS_ROWS the kernel itself counts: env e has taken taken_rows[e]
 // steps of the rollout, which is the row that it writes, and puts into `row` for the work behind it.
 //
-// A lane has no agent of its own: lanes share units of layers, then agents. So an env may have any number of them.
+// LANE_PER_AGENT: an env has as many lanes as agents, so that small envs share warps. Otherwise it has any number of
+// them. In both cases lanes share units of layers, then agents.
 #include "drawing.cuh"
 #include "perceptron.cuh"
 
@@ -49,28 +50,32 @@ GROUP(3)
 
 constexpr int SHARED_NUMBERS = 4096;  // of an env, about: 16 KB, so that several blocks share a multiprocessor
 
-constexpr int parts_of(int count, int most) { return (count + most - 1) / most; }
+constexpr int larger(int a, int b) { return a > b ? a : b; }
 
-// How a group's agents are taken: `room` of them at a time, each lane's `tile` of them side by side.
+// How a group's agents are taken: `room` of them at a time, each lane's `tile` of them side by side; with LANE_PER_AGENT
+// all of them.
 template <class Group>
 struct Plan {
   static constexpr int agents = Group::agents ? Group::agents : 1;
   static constexpr int tile = parts_of(agents, parts_of(agents, 4));
   static constexpr int per_agent = Group::hidden_1 + Group::hidden_2 + Group::outputs;
   static constexpr int most = SHARED_NUMBERS / per_agent / tile * tile;
-  static constexpr int room = agents < most ? agents : most < tile ? tile : most;
-  static constexpr int shared = room * per_agent;
+  static constexpr int room = LANE_PER_AGENT || agents < most ? agents : most < tile ? tile : most;
+  static constexpr int widest = larger(larger(Group::hidden_1, Group::hidden_2), Group::outputs);
+  // From an agent's outputs to the next one's. It is odd in a warp that envs share: its lanes then read different banks.
+  static constexpr int stride = LANE_PER_AGENT ? widest | 1 : Group::outputs;
+  static constexpr int shared = room * (LANE_PER_AGENT ? stride : per_agent);
+  static constexpr int outputs = LANE_PER_AGENT ? 0 : room * (Group::hidden_1 + Group::hidden_2);  // their place
   static constexpr int weights = (Group::hidden_1 == 0   ? (Group::features + 1) * Group::outputs
                                   : Group::hidden_2 == 0 ? (Group::features + 1) * Group::hidden_1 +
                                                              (Group::hidden_1 + 1) * Group::outputs
                                                          : (Group::features + 1) * Group::hidden_1 +
                                                              (Group::hidden_1 + 1) * Group::hidden_2 +
                                                              (Group::hidden_2 + 1) * Group::outputs);
-  static constexpr int player =
-      weights + (Group::normalises ? 2 * Group::features : 0) + (Group::in_box ? Group::outputs : 0);
+  static constexpr int log_stds = weights + (Group::normalises ? 2 * Group::features : 0);  // where they begin
+  static constexpr int player = parts_of(log_stds + (Group::in_box ? Group::outputs : 0), 4) * 4;
 };
 
-constexpr int larger(int a, int b) { return a > b ? a : b; }
 constexpr int MOST_SHARED =
     larger(larger(Plan<Group0>::shared, Plan<Group1>::shared), larger(Plan<Group2>::shared, Plan<Group3>::shared));
 
@@ -90,12 +95,16 @@ struct Row {
 template <class Group>
 __device__ void run_network(const GroupArrays& arrays, int player, int first, int count, float* hidden, float* outputs) {
   constexpr int features = Group::features;
-  const float* weights = arrays.weights + (size_t)player * Plan<Group>::player;
+  const float* weights = arrays.weights + (size_t)player * Plan<Group>::player;  // a multiple of 16 bytes
   const size_t agent = (size_t)env_id() * Group::observation_agents + Group::observation_first + first;
   const float* rows = arrays.observations + agent * features;
   auto run = [&](const auto& inputs) {
-    run_layers<features, Group::hidden_1, Group::hidden_2, Group::outputs, Plan<Group>::tile, Group::activation>(
-        weights, inputs, count, Plan<Group>::room, hidden, outputs);
+    if constexpr (LANE_PER_AGENT)
+      run_layers_in_place<features, Group::hidden_1, Group::hidden_2, Group::outputs, Group::agents, Plan<Group>::stride,
+                          true, Group::activation>(weights, inputs, outputs);
+    else
+      run_layers<features, Group::hidden_1, Group::hidden_2, Group::outputs, Plan<Group>::tile, Group::activation>(
+          weights, inputs, count, Plan<Group>::room, hidden, outputs);
   };
   const float* mean = weights + Plan<Group>::weights;
   if constexpr (Group::normalises)
@@ -104,18 +113,19 @@ __device__ void run_network(const GroupArrays& arrays, int player, int first, in
     run(Numbers<features>{rows});
 }
 
-// The outputs of `count` agents from `first` on: (agents, outputs), by all lanes. Those of a group that acts at random
-// are 0: whatever is allowed is equally likely.
+// The outputs of `count` agents from `first` on, Plan::stride apart, by all lanes. Those of a group that acts at random are
+// 0: whatever is allowed is equally likely.
 template <class Group>
 __device__ void put_outputs(const GroupArrays& arrays, int first, int count, float* hidden, float* outputs) {
+  constexpr int size = Group::outputs, stride = Plan<Group>::stride;
   const int player = arrays.players[env_id()];
   if (player < 0) {
-    const float* given = arrays.outputs + ((size_t)env_id() * Group::agents + first) * Group::outputs;
-    for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = given[i];
+    const float* given = arrays.outputs + ((size_t)env_id() * Group::agents + first) * size;
+    for (int i = lane(); i < count * size; i += num_lanes()) outputs[i / size * stride + i % size] = given[i];
     return;
   }
   if constexpr (Group::is_random) {
-    for (int i = lane(); i < count * Group::outputs; i += num_lanes()) outputs[i] = 0.0f;
+    for (int i = lane(); i < count * size; i += num_lanes()) outputs[i / size * stride + i % size] = 0.0f;
   } else {
     run_network<Group>(arrays, player, first, count, hidden, outputs);
   }
@@ -151,7 +161,7 @@ __device__ void draw_around(const GroupArrays& arrays, int agent, float* means, 
   constexpr int size = Group::outputs;
   const int player = arrays.players[env_id()];
   const float* log_stds =
-      player < 0 ? arrays.log_stds : arrays.weights + (size_t)(player + 1) * Plan<Group>::player - size;
+      player < 0 ? arrays.log_stds : arrays.weights + (size_t)player * Plan<Group>::player + Plan<Group>::log_stds;
   const Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
   const float log_density = draw_normal<size>(means, log_stds, random, means);
   if constexpr (Group::records) {
@@ -186,7 +196,7 @@ __device__ void act_for(const GroupArrays& arrays, const Row& row, float* shared
       if (!copy_finite(arrays.observations + agent * size, kept, lane(), Group::agents * size, num_lanes()))
         not_finite[env_id()] = true;  // lanes that do so write the same
     }
-    float* outputs = shared + room * (Group::hidden_1 + Group::hidden_2);
+    float* outputs = shared + Plan<Group>::outputs;
     for (int first = 0; first < Group::agents; first += room) {
       const int count = min(room, Group::agents - first);
       put_outputs<Group>(arrays, first, count, shared, outputs);
@@ -194,9 +204,9 @@ __device__ void act_for(const GroupArrays& arrays, const Row& row, float* shared
       for (int i = lane(); i < count; i += num_lanes()) {
         const int agent = first + i;
         if constexpr (Group::in_box)
-          take_numbers<Group>(arrays, agent, outputs + i * Group::outputs, row);
+          take_numbers<Group>(arrays, agent, outputs + i * Plan<Group>::stride, row);
         else
-          take_choices<Group>(arrays, agent, outputs + i * Group::outputs, row);
+          take_choices<Group>(arrays, agent, outputs + i * Plan<Group>::stride, row);
       }
       sync_env();  // orders the draws before the next agents' numbers
     }
