@@ -12,6 +12,7 @@ import torch
 import warpworld
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
+from warpworld.policies.precision import FLOAT32
 from warpworld.trainers.algorithms.algorithm import Algorithm
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
@@ -20,7 +21,7 @@ from warpworld.trainers.trainer import Trainer
 
 from ..worlds import DRAWS, random_actions
 
-GRAPH_STEPS = 16  # env steps of a graph
+GRAPH_STEPS = 16  # env steps of a graph of a world by itself
 MOST_ACTIONS = 50_000_000  # of all sets together
 STEPS_PER_DRAW = GRAPH_STEPS  # env steps that a set stays
 
@@ -114,7 +115,13 @@ CARTPOLE = Case("cartpole", {}, num_envs=65536, policies={"agent": ("agent",)})
 
 
 def config_of(
-    case: Case, device: str, iterations: int, graphs: bool = True, learns: bool = True, fused: bool = True
+    case: Case,
+    device: str,
+    iterations: int,
+    graph_steps: int | None = None,
+    learns: bool = True,
+    fused: bool = True,
+    precision: str = FLOAT32,
 ) -> RunConfig:
     """The run of a case by A2C: one pass over each rollout in one piece, as WarpDrive does it.
 
@@ -122,18 +129,21 @@ def config_of(
         case: what is run.
         device: "cuda" or "cpu".
         iterations: length of the run.
-        graphs: replay rollouts as CUDA graphs.
+        graph_steps: steps of a CUDA graph at most; None for as many as a run has by default, 0 for no graphs.
         learns: False makes all policies act at random.
         fused: run plain networks without torch.
+        precision: of products.
     """
     trainer: dict[str, Any] = {
         "num_envs": case.num_envs,
         "num_steps": case.num_steps,
         "total_env_steps": case.num_envs * case.num_steps * iterations,
         "device": device,
-        "graph_steps": GRAPH_STEPS if graphs else 0,
         "fused": fused,
+        "precision": precision,
     }
+    if graph_steps is not None:
+        trainer["graph_steps"] = graph_steps
     entry: dict[str, Any] = {"algorithm": "random"}
     if learns:
         model = {"type": "mlp", "hidden_sizes": list(case.hidden_sizes), "activation": "relu"}
@@ -155,7 +165,7 @@ def config_of(
     )
 
 
-def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: bool) -> Trainer:
+def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: Any) -> Trainer:
     """A trainer of a case; see ``config_of``."""
     return Trainer(config_of(case, device, iterations, **options))
 

@@ -2,7 +2,8 @@
 
 "simulation" is ``World.step()`` with random actions; "random" a rollout whose actions a kernel draws at random;
 "inference" a rollout with policies; "training" whole iterations: rollout, returns, update, metrics. Steps are replayed
-as CUDA graphs; "eager" says that they are launched one by one. Each row says what its env step needs, see needs.py.
+as CUDA graphs; "eager" says that they are launched one by one, and "bf16" that products are. Each row says what its env
+step needs, see needs.py.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
+from warpworld.policies.precision import FLOAT32
 from warpworld.trainers.trainer import Trainer
 
 from ..clock import Timing
@@ -45,7 +47,10 @@ def tag_gridworld(context: Context) -> None:
 
 def tag_continuous(context: Context) -> None:
     """2000 envs of 110 agents, 10 nearest; [256, 256]."""
-    _columns(context, TAG_CONTINUOUS.smaller(4, 3) if context.quick else TAG_CONTINUOUS, iterations=12)
+    case = TAG_CONTINUOUS.smaller(4, 3) if context.quick else TAG_CONTINUOUS
+    _columns(context, case, iterations=12)
+    _training(context, case, context.size(12, 2), "bf16")
+    _headline(context, "simulation", "inference", "training", "training, bf16")
 
 
 def thousand_agents(context: Context) -> None:
@@ -117,7 +122,7 @@ def _random(context: Context, case: Case) -> None:
 
 def _inference(context: Context, case: Case, graphs: bool) -> None:
     memory = Memory(context.device)
-    trainer = build_trainer(case, context.device, graphs=graphs)
+    trainer = build_trainer(case, context.device, graph_steps=None if graphs else 0)
     _rollouts(context, case, _named("inference", graphs), trainer, memory)
 
 
@@ -128,9 +133,9 @@ def _rollouts(context: Context, case: Case, column: str, trainer: Trainer, memor
     add_row(context, case, column, timing, env_steps, trainer.world.num_agents, **more)
 
 
-def _training(context: Context, case: Case, iterations: int) -> None:
+def _training(context: Context, case: Case, iterations: int, precision: str = FLOAT32) -> None:
     memory = Memory(context.device)
-    trainer = build_trainer(case, context.device, iterations=iterations + WARM_UP)
+    trainer = build_trainer(case, context.device, iterations=iterations + WARM_UP, precision=precision)
     seconds, rollouts = _train(trainer, context.device)
     used = memory.used()
     timing = Timing(
@@ -140,7 +145,8 @@ def _training(context: Context, case: Case, iterations: int) -> None:
     share = statistics.median(rollout / whole for rollout, whole in zip(rollouts, seconds, strict=True))
     more = {"needs": of_iteration(trainer), "rollout_share": share, "iterations": iterations, "memory_bytes": used}
     more |= {"graphs": replays(trainer), "update_graphs": updates_replay(trainer)}
-    add_row(context, case, "training", timing, env_steps, trainer.world.num_agents, **more)
+    column = "training" if precision == FLOAT32 else f"training, {precision}"
+    add_row(context, case, column, timing, env_steps, trainer.world.num_agents, **more)
 
 
 def _train(trainer: Trainer, device: str) -> tuple[list[float], list[float]]:

@@ -24,7 +24,7 @@ def compare(context: Context) -> None:
     """Three rollouts, with other weights in place for each, as an update leaves them."""
     cases = [case.smaller(8, case.num_steps) for case in CASES] if context.quick else CASES
     for case in context.in_time(cases, lambda case: f"{case.name} of {case.num_steps} steps"):
-        trainers = [build_trainer(case, context.device, graphs=graphs) for graphs in (True, False)]
+        trainers = [build_trainer(case, context.device, graph_steps=steps) for steps in (GRAPH_STEPS, 0)]
         for number, (first, second) in enumerate(zip(*(_stores(trainer) for trainer in trainers), strict=True)):
             different = [name for name in first if not torch.equal(first[name], second[name])]
             if different:

@@ -37,7 +37,8 @@ def measure_launches(context: Context) -> None:
     world.reset()
     context.report(world_step_seconds=host(world.step))
     for graphs in (True, False) if context.device == "cuda" else (False,):
-        trainer = build_trainer(TAG_GRIDWORLD.smaller(32, GRAPH_STEPS), context.device, graphs=graphs)
+        case = TAG_GRIDWORLD.smaller(32, GRAPH_STEPS)
+        trainer = build_trainer(case, context.device, graph_steps=None if graphs else 0)
         for _ in range(3):
             trainer.collector.collect()
         # few at a time, as each is many launches where there is no graph

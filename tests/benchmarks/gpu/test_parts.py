@@ -188,7 +188,8 @@ def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:
 
 
 def test_graphs_are_of_many_steps_and_of_one() -> None:
-    steps = [graphs.build_trainer(case.smaller(4, case.num_steps), "cpu").collector for case in graphs.CASES]
+    options = {"graph_steps": graphs.GRAPH_STEPS}
+    steps = [graphs.build_trainer(case.smaller(4, case.num_steps), "cpu", **options).collector for case in graphs.CASES]
     assert [collector._steps_at_once for collector in steps] == [16, 7, 1, 16]
 
 
