@@ -74,10 +74,8 @@ def test_torch_gets_the_threads_it_had(run: Run, caplog: pytest.LogCaptureFixtur
     assert "threads" not in caplog.text
     resumed(run, changed(run.config, "trainer", torch_threads=other))
     assert torch.get_num_threads() == other
-    assert (
-        f"the run had {had} threads of torch and continues with {other}, so not bit for bit as it would have"
-        in caplog.text
-    )
+    expected = f"the run had {had} threads of torch and continues with {other}, so not bit for bit as it would have"
+    assert expected in caplog.text
 
 
 def test_the_command_seeds_torch_for_models_that_draw_from_it(run: Run) -> None:

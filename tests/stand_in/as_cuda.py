@@ -1,8 +1,8 @@
 """Host memory that says it is a GPU's, so that `pytest --stand-in --device cuda` finds what mixes devices up.
 
-Tensors of the store say that they are on cuda:0, and so does all that is computed from them or made on that device. What
-would fail on a GPU fails here too: NumPy's view of such a tensor, a sum with a tensor of the CPU's, a draw by a generator
-of the CPU's. To torch's own C++ they are plain tensors on the host, so gradients are computed as on any CPU.
+Tensors of the store say that they are on cuda:0, and so does all that is computed from them or made on that device.
+What would fail on a GPU fails here too: NumPy's view of such a tensor, a sum with a tensor of the CPU's, a draw by a
+generator of the CPU's. To torch's own C++ they are plain tensors on the host, so gradients are computed as on any CPU.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ ACROSS_DEVICES = {
 # Take no number of the CPU's beside tensors of a GPU, as sums and the like do.
 OF_ONE_DEVICE = {"cat", "concat", "dot", "equal", "gather", "hstack", "index_add_", "index_copy_", "index_select"}
 OF_ONE_DEVICE |= {"scatter_", "scatter_add_", "stack", "vstack"}
+TO_LIST = torch.Tensor.tolist
 # CUDA's kernels of indexing know no unsigned integers of more than a byte.
 NOT_INDEXED = {torch.uint16, torch.uint32, torch.uint64}
 
@@ -86,6 +87,8 @@ def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """
     if isinstance(func, torch._ops.OpOverload):  # below what a program calls, such as a graph that is replayed
         return plainly(func, args, kwargs)
+    if getattr(func, "__name__", "") == TO_LIST.__name__:  # torch finds it by name: it may be one that counts its calls
+        return plainly(TO_LIST, args, kwargs)
     if func in SPECIAL:
         return SPECIAL[func](*args, **kwargs)
     given = list(tensors((args, tuple(kwargs.values()))))
@@ -93,11 +96,8 @@ def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     asked = kwargs.get("device")
     if asked is not None and is_gpu(asked):
         kwargs = {**kwargs, "device": "cpu"}
-    if func is torch.tensor:
-        on_gpu = isinstance(args[0], OnGpu)
-    else:
-        on_gpu = any(isinstance(each, OnGpu) for each in given)
-    on_gpu = on_gpu if asked is None else is_gpu(asked)
+    deciding = args[:1] if func is torch.tensor else given
+    on_gpu = any(isinstance(each, OnGpu) for each in deciding) if asked is None else is_gpu(asked)
     check_generator(func, args, kwargs, on_gpu)
     with RANDOM.drawing_for(func) if on_gpu else nullcontext():
         made = plainly(func, args, kwargs)

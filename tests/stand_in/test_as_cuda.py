@@ -86,7 +86,7 @@ def test_an_index_on_a_gpu_is_none_of_the_cpus(x: torch.Tensor) -> None:
 def test_large_numbers_without_a_sign_are_not_indexed_by_tensors(index: torch.Tensor | list[int]) -> None:
     numbers = torch.arange(2, device="cuda:0").to(torch.uint64)
     assert numbers[1:].tolist() == [1] and numbers[0].item() == 0
-    with pytest.raises(NotImplementedError, match="\"index_cuda\" not implemented for 'torch.uint64'"):
+    with pytest.raises(NotImplementedError, match=r"\"index_cuda\" not implemented for 'torch.uint64'"):
         numbers[index]
 
 
