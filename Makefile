@@ -35,7 +35,7 @@ CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda chec
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cuda/test_graphs.py) \
   $(wildcard tests/eyes/test_*.py) tests/policies/test_products_on_gpu.py \
-  $(addprefix tests/trainers/collecting/,test_rollout.py test_actor.py test_episodes.py)
+  $(addprefix tests/,trainers/algorithms trainers/collecting runs/test_resume.py) $(wildcard tests/trainers/test_*.py)
 # In these folders nothing differs by device.
 NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_python trainers/processes trainers/session)
 # What `make test` tests is tested again with kernels compiled as users' are: where most arithmetic is.

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 import torch
 
-from tests.stand_in.as_cuda import CUDA, OnGpu
+from tests.stand_in.as_cuda import CUDA, OnGpu, labelled
+from tests.stand_in.gpu_random import RANDOM
 from tests.stand_in.recorded_graph import RecordedGraph
 
 
@@ -32,7 +33,7 @@ class HostGpu:
         except OSError as error:
             raise MemoryError(f"{nbytes} bytes: {error}") from error
         block = torch.frombuffer(pages, dtype=torch.uint8)
-        return OnGpu(block) if self.device == CUDA else block
+        return labelled(block, OnGpu) if self.device == CUDA else block
 
     def free_memory(self) -> int:
         """Bytes that the driver calls free."""
@@ -42,11 +43,14 @@ class HostGpu:
 
     def random_state(self) -> torch.Tensor:
         """State of torch's generator."""
-        return torch.get_rng_state()
+        return RANDOM.state.clone() if self.device == CUDA else torch.get_rng_state()
 
     def set_random_state(self, state: torch.Tensor) -> None:
         """Write back what ``random_state`` returned."""
-        torch.set_rng_state(state)
+        if self.device == CUDA:
+            RANDOM.state = state.clone()
+        else:
+            torch.set_rng_state(state)
 
     def current_device(self) -> int:
         """The GPU of the calling thread's context; 0 where it has none, as CUDA's runtime has it."""
@@ -72,6 +76,20 @@ class HostGpu:
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
         """A function that repeats the work which ``run`` puts on ``stream``; see RecordedGraph."""
+        if self.device != CUDA:
+            return self._recorded(stream, run).replay
+        before = RANDOM.state
+        with RANDOM.drawing():
+            graph = self._recorded(stream, run)
+        RANDOM.state = before  # nothing was drawn yet
+
+        def replay() -> None:
+            with RANDOM.drawing():
+                graph.replay()
+
+        return replay
+
+    def _recorded(self, stream: int, run: Callable[[], None]) -> RecordedGraph:
         with RecordedGraph(stream, run) as graph:
             self.on_stream(stream, run)
-        return graph.replay
+        return graph

@@ -47,7 +47,7 @@ class InTurn(Environment):
 
     def _takes_part(self, timestep: Tensor) -> Tensor:
         """(num_envs, 2) bool."""
-        return (timestep[:, None] + torch.arange(2)) % 2 == 0
+        return (timestep[:, None] + torch.arange(2, device=timestep.device)) % 2 == 0
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         takes_part = self._takes_part(arrays["timestep"])

@@ -30,14 +30,19 @@ def earlier(tmp_path: Path) -> Run:
     return run
 
 
+def flat(policy: Any) -> torch.Tensor:
+    """All weights, on the CPU."""
+    return torch.cat([p.detach().flatten() for p in policy.parameters()]).cpu()
+
+
 def weights(trainer: Trainer, name: str) -> torch.Tensor:
-    return torch.cat([p.detach().flatten() for p in trainer.policies[name].parameters()])
+    return flat(trainer.policies[name])
 
 
 def test_of_the_same_name_and_of_another(earlier: Run) -> None:
     saved = load_policies(earlier)
     trainer = Trainer(clockwork({"initial_weights": str(earlier.path)}, {"initial_weights": f"{earlier.path}#left"}))
-    left = torch.cat([p.detach().flatten() for p in saved["left"].parameters()])
+    left = flat(saved["left"])
     assert torch.equal(weights(trainer, "left"), left)
     assert torch.equal(weights(trainer, "right"), left)
     fresh = Trainer(clockwork({"initial_weights": str(earlier.path)}, {}), initial_weights=False)
@@ -48,7 +53,7 @@ def test_of_a_folder_with_a_hash_in_its_name(earlier: Run) -> None:
     saved = load_policies(earlier)
     path = earlier.path.rename(earlier.path.with_name("try#2"))
     trainer = Trainer(clockwork({"initial_weights": str(path)}, {"initial_weights": f"{path}#left"}))
-    left = torch.cat([p.detach().flatten() for p in saved["left"].parameters()])
+    left = flat(saved["left"])
     assert torch.equal(weights(trainer, "left"), left)
     assert torch.equal(weights(trainer, "right"), left)
     with pytest.raises(RunError, match=r"a run without policy 'lefd'.* It has left, right: write .*try#2#NAME$"):

@@ -26,6 +26,7 @@ from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.session.progress import TrainingProgress
+from warpworld.trainers.state import random_state
 from warpworld.trainers.trainer import Trainer
 
 DIAGNOSTICS = (*PPO.loss_diagnostics, "grad_norm", "explained_variance")
@@ -67,7 +68,8 @@ def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
 
 
 def same(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(value, other[key]) for key, value in one.items())
+    """Whether the names are the same, and the weights bit for bit; those of a checkpoint are on the CPU."""
+    return one.keys() == other.keys() and all(torch.equal(one[key].cpu(), other[key].cpu()) for key in one)
 
 
 def untimed(metrics: Mapping[str, Any]) -> dict[str, str]:
@@ -305,6 +307,14 @@ def test_a_checkpoint_holds_everything_that_the_further_trajectory_depends_on(tm
 
     last = run.load_checkpoint()
     assert same(weights(whole), {f"agent.{key}": value for key, value in last["policies"]["agent"].items()})
+
+
+def test_torch_s_generators_are_left_as_they_are_where_policies_are_made() -> None:
+    """The device's, too: a model that draws from it would draw other numbers once opponents have been built."""
+    trainer = Trainer(cartpole())
+    before = random_state(trainer.world)
+    Trainer(cartpole(seed=5))
+    assert same(random_state(trainer.world), before)
 
 
 def test_the_first_checkpoint_is_of_the_untrained_policies(tmp_path: Path) -> None:

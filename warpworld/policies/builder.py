@@ -85,7 +85,7 @@ def build_policy(
         _check_critic_input(cls, model, group)
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # the CPU's: torch.manual_seed would seed a GPU's, too
         try:
             network = _network(cls, model, group, distribution.num_outputs, critic_input, heads)
         except WarpworldError:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +16,7 @@ from warpworld.policies import Policy
 
 if TYPE_CHECKING:
     from warpworld.trainers.algorithms.algorithm import Algorithm
+    from warpworld.world import World
 
 logger = logging.getLogger(__name__)
 
@@ -132,19 +134,26 @@ def check_finite_weights(policies: Mapping[str, Policy | None]) -> None:
                 )
 
 
-def random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """State of torch's own generators: the library draws nothing from them, but a user's model may."""
-    states = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    return states
+def random_state(world: World) -> dict[str, torch.Tensor]:
+    """State of torch's own generators, by type of device: the library draws nothing from them, but a model may."""
+    return {"cpu": torch.get_rng_state(), world.device.type: world.random_state()}
 
 
-def set_random_state(device: torch.device, states: Mapping[str, torch.Tensor]) -> None:
-    """Write back what ``random_state`` returned."""
+def set_random_state(world: World, states: Mapping[str, torch.Tensor]) -> None:
+    """Write back what ``random_state`` returned; a run that began on another device has none of this one's."""
     torch.set_rng_state(states["cpu"])
-    if device.type == "cuda" and "cuda" in states:
-        torch.cuda.set_rng_state(states["cuda"], device)
+    if world.device.type in states:
+        world.set_random_state(states[world.device.type])
+
+
+@contextmanager
+def generators_kept(world: World) -> Iterator[None]:
+    """Give torch's own generators back as they were: what a user's model draws within is not missed later."""
+    states = random_state(world)
+    try:
+        yield
+    finally:
+        set_random_state(world, states)
 
 
 def set_threads(wanted: int | None, saved: int | None = None) -> None:

@@ -334,7 +334,7 @@ class Trainer:
             "policies": {name: policy.state_dict() for name, policy in self.policies.items() if policy is not None},
             "learners": {name: algorithm.state_dict() for name, algorithm in self.algorithms.items()},
             "generator": self.generator.get_state(),
-            "random": random_state(self.world.device),
+            "random": random_state(self.world),
             "layout": layout,
             "store": store,
             "torch_threads": torch.get_num_threads(),
@@ -374,7 +374,7 @@ class Trainer:
         self.league.take_state(league_states)
         self.evaluations.state = evaluation_state
         self.generator.set_state(state["generator"])
-        set_random_state(self.world.device, state["random"])
+        set_random_state(self.world, state["random"])
         set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
         self.iteration, self.env_steps, self.seconds = state["iteration"], state["env_steps"], state["seconds"]
         self._read = self.iteration, {}

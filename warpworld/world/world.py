@@ -255,6 +255,14 @@ class World(WorldStore):
         """
         return captured(self._backend, self.data, run, tensors)
 
+    def random_state(self) -> torch.Tensor:
+        """State of torch's own generator of the device; the world draws nothing from it."""
+        return self._backend.random_state()
+
+    def set_random_state(self, state: torch.Tensor) -> None:
+        """Write back what ``random_state`` returned, also for captured work that draws from the generator."""
+        self._backend.set_random_state(state)
+
     def close(self) -> None:
         """Give the store's memory back, once no tensor of it and no step on it is left; a second call does nothing.
 

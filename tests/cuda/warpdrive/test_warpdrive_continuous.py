@@ -52,7 +52,7 @@ def test_the_rules(full: bool, exits: bool) -> None:
         edge = params.edge_hit_penalty * moved.outside
         sure = ~(outcome.close | moved.close_outside)
         np.testing.assert_allclose(world.data.numpy("rewards")[sure], (outcome.rewards + edge)[sure], atol=1e-5)
-        ended = (world["terminated"] | world["truncated"]).numpy()
+        ended = (world["terminated"] | world["truncated"]).cpu().numpy()
         if sure.all():
             np.testing.assert_array_equal(ended, outcome.terminated | outcome.truncated)
             playing = world.data.numpy("still_in_the_game") != 0

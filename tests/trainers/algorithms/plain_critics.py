@@ -39,7 +39,7 @@ def plain_critics(model: ActorCritics) -> list[nn.Sequential]:
     for number in range(len(ensemble.weights[0])):
         layers: list[nn.Module] = []
         for weight, bias in zip(ensemble.weights, ensemble.biases, strict=True):
-            layer = nn.Linear(weight.shape[1], weight.shape[2])
+            layer = nn.Linear(weight.shape[1], weight.shape[2], device=weight.device)
             layer.load_state_dict({"weight": weight[number].t(), "bias": bias[number, 0]})
             layers += [layer, copy.deepcopy(ensemble.activation)]
         found.append(nn.Sequential(*layers[:-1]))
@@ -106,10 +106,11 @@ class PlainSAC(Reference):
     rate: float
     actor_rate: float
     tau: float
-    log_alpha: Tensor = field(default_factory=lambda: torch.zeros(1, requires_grad=True))
+    log_alpha: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
         super().__init__(self.model, self.rate, self.actor_rate, self.tau)
+        self.log_alpha = torch.zeros(1, device=next(self.actor.parameters()).device, requires_grad=True)
         self.of_alpha = torch.optim.Adam([self.log_alpha], lr=self.rate, eps=1e-8)
 
     def draw(self, seen: Tensor, normals: Tensor) -> tuple[Tensor, Tensor]:

@@ -122,7 +122,7 @@ class QLearner(Algorithm):
     def _update(self, generator: torch.Generator) -> Tensor:
         ring, agents = self.ring, self.ring.group.slice
         rows, newest = self._drawn_rows(generator)
-        envs = torch.randint(ring.world.num_envs, (len(rows),), generator=generator)
+        envs = torch.randint(ring.world.num_envs, (len(rows),), generator=generator).to(rows.device)
         following = (rows + 1) % ring.rows
         seen, after = ring["observations"][rows, envs, agents], ring["observations"][following, envs, agents]
         taken = ring["actions"][rows, envs, agents].long()
@@ -143,7 +143,8 @@ class QLearner(Algorithm):
         """Rows drawn from those that are written, and the newest, whose successor is not."""
         written = min(int(self.ring.world[self.ring.written]), self.ring.rows)
         newest = (int(self.ring.world[self.ring.row]) - 1) % self.ring.rows
-        return torch.randint(written, (self.settings.batch_size,), generator=generator), newest
+        rows = torch.randint(written, (self.settings.batch_size,), generator=generator)  # of the CPU's generator
+        return rows.to(self.ring.world.device), newest
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def batch_of(algorithm: Any) -> Batch:
     """What the latest update learnt from, as it lies in the store."""
     names = ["batch_observations", "batch_actions", "batch_returns", "batch_discounts", "batch_next_observations"]
     world = algorithm.replay.world
-    seen, actions, *others = (world[f"replay_{name}_agent"].clone().cpu() for name in (*names, "normals"))
+    seen, actions, *others = (world[f"replay_{name}_agent"].clone() for name in (*names, "normals"))
     return Batch(seen, actions / 2, *others)
 
 
@@ -26,7 +26,7 @@ def assert_equal(own: Any, reference: Reference) -> None:
     """The algorithm's networks and the reference's have the same weights."""
     expected = [weight for layer in reference.actor for weight in layer.parameters()]
     for one, other in zip(own.model.actor_layers.parameters(), expected, strict=True):
-        torch.testing.assert_close(one.cpu(), other, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
     for module, critics in (
         (own.model.critics, reference.critics),
         (own.target_critics.module, reference.target_critics),
@@ -34,8 +34,8 @@ def assert_equal(own: Any, reference: Reference) -> None:
         for number, critic in enumerate(critics):
             layers = [layer for layer in critic if isinstance(layer, torch.nn.Linear)]
             for layer, weight, bias in zip(layers, module.ensemble.weights, module.ensemble.biases, strict=True):
-                torch.testing.assert_close(weight[number].t().cpu(), layer.weight, rtol=1e-5, atol=1e-5)
-                torch.testing.assert_close(bias[number, 0].cpu(), layer.bias, rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(weight[number].t(), layer.weight, rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(bias[number, 0], layer.bias, rtol=1e-5, atol=1e-5)
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def test_sac_learns_as_a_plain_reference() -> None:
     for _ in range(50):
         reference.update(update(algorithm))
     assert_equal(algorithm, reference)
-    torch.testing.assert_close(algorithm._temperature.log.cpu(), reference.log_alpha, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(algorithm._temperature.log, reference.log_alpha, rtol=1e-5, atol=1e-5)
     assert abs(algorithm._temperature.log.item()) > 0.01
 
 

@@ -50,7 +50,8 @@ def learner(case: str) -> DQN:
     made.beta.fill_(0.5)
     with torch.no_grad():
         for weight in made.target.module.parameters():
-            weight.add_(0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(weight.numel())))
+            noise = torch.randn(weight.shape, generator=torch.Generator().manual_seed(weight.numel()))
+            weight.add_(0.3 * noise.to(weight.device))
     return made
 
 

@@ -47,7 +47,9 @@ def test_the_critic_reads_the_declared_state_at_each_step_at_the_end_and_after_i
     learner = mappo(trainer, "team")
     trainer.collector.collect()
     (seen,) = learner.seen()
-    timesteps = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2.0])  # an env is reset in its fifth step
+    timesteps = torch.tensor(
+        [0, 1, 2, 3, 4, 0, 1, 2.0], device=trainer.world.device
+    )  # an env is reset in its fifth step
     assert seen.critic_inputs is not None and seen.next_critic_inputs is not None
     assert seen.critic_inputs.shape == (8, 6, 2, 3 if per == "env" else 6)
     first, last = (0.0, 0.0) if per == "env" else (1.0, 2.0)  # what agents 1 and 2 add to their parts
@@ -67,7 +69,7 @@ def test_the_critic_reads_the_declared_state_at_each_step_at_the_end_and_after_i
 def by_hand(learner: MAPPO, observations: Tensor, takes_part: Tensor, agent: int) -> Tensor:
     """What the critic of an agent reads in one env: all observations, zeros for those that are out, and a number."""
     rows = [seen if here else torch.zeros_like(seen) for seen, here in zip(observations, takes_part, strict=True)]
-    number = torch.zeros(len(observations))
+    number = torch.zeros(len(observations), device=observations.device)
     number[agent] = 1.0
     return torch.cat([*rows, number])
 
@@ -192,8 +194,9 @@ def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str, cuttin
     trainer = Trainer(config(env=env, model=model_settings, recurrent_critic=True))
     learner = mappo(trainer)
     model: Any = learner.policy.model
-    state, cut, ended_agents = torch.zeros(6, 2, model.memory.state_size), 0, 0
-    was_cut = torch.zeros(6, 2, dtype=torch.bool)  # alone: what is remembered is forgotten a step later
+    device, cut, ended_agents = trainer.world.device, 0, 0
+    state = torch.zeros(6, 2, model.memory.state_size, device=device)
+    was_cut = torch.zeros(6, 2, dtype=torch.bool, device=device)  # alone: what is remembered is forgotten a step later
     for _ in range(4):
         trainer.collector.collect()
         (seen,) = learner.seen()

@@ -46,9 +46,15 @@ def optimal_values() -> torch.Tensor:
 
 
 def outputs(policy: Policy | None) -> torch.Tensor:
+    """Of all cells, (cell, action), on the CPU."""
     assert policy is not None
     with torch.no_grad():
-        return policy.outputs(torch.eye(CELLS))
+        return policy.outputs(cells(policy)).cpu()
+
+
+def cells(policy: Policy) -> torch.Tensor:
+    """What is seen in each cell, where the policy is."""
+    return torch.eye(CELLS, device=next(policy.parameters()).device)
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
@@ -68,7 +74,7 @@ def test_reinforce_walks_out() -> None:
     policy = trainer.policies["walker"]
     assert (outputs(policy).softmax(-1)[:, 1] > 0.9).all()
     assert policy is not None
-    values = policy.value(torch.eye(CELLS)).detach()  # of a policy that nearly always walks right
+    values = policy.value(cells(policy)).detach().cpu()  # of a policy that nearly always walks right
     torch.testing.assert_close(values.double(), optimal_values()[:, 1], rtol=0, atol=0.15)
 
 

@@ -128,7 +128,7 @@ def test_a_replay_of_the_sequences_is_the_rollout(kind: str, ends: dict[str, flo
         assert isinstance(policy, RecurrentPolicy)
         batch = rollout.batch(group, policy, 0.9, 0.8)
         assert isinstance(batch, Sequences) and len(batch) == 6 * actor.group.size and batch.length == 8
-        order = torch.randperm(len(batch), generator=seeded())
+        order = torch.randperm(len(batch), generator=seeded()).to(rows.actions.device)
         for part in batch.take(order).split([len(batch) // 3] * 3):
             outputs, values = part.evaluated(policy)
             log_probs, _ = policy.distribution.log_prob_and_entropy(outputs, part.rows.actions)

@@ -167,7 +167,8 @@ def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, c
     before = targets.experience().rows.returns
     with torch.no_grad():
         for parameter in policy.parameters():
-            parameter.add_(0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+            noise = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
+            parameter.add_(0.1 * noise.to(parameter.device))
     found = targets.recomputed()
     expected = []
     for group in ("left", "right"):

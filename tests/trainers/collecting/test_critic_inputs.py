@@ -111,10 +111,11 @@ def test_values_are_those_of_what_the_group_names(per: str) -> None:
     seen = rollout.trajectories("team")
     assert seen.critic_inputs is not None and seen.critic_inputs.shape == (8, 3, 2, 3)
     # an env is reset as it begins and in its fifth step: the timesteps that actions were chosen in
-    timesteps = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2.0])
-    own = torch.tensor([1.0, 2.0]) if per == "agent" else torch.zeros(2)  # of agents 1 and 2
+    device = trainer.world.device
+    timesteps = torch.tensor([0, 1, 2, 3, 4, 0, 1, 2.0], device=device)
+    own = torch.tensor([1.0, 2.0] if per == "agent" else [0.0, 0.0], device=device)  # of agents 1 and 2
     assert torch.equal(seen.critic_inputs[..., 0], (timesteps[:, None, None] + own).expand(8, 3, 2))
-    assert torch.equal(seen.critic_inputs[..., 1], (torch.arange(3.0)[:, None] + own).expand(8, 3, 2))
+    assert torch.equal(seen.critic_inputs[..., 1], (torch.arange(3.0, device=device)[:, None] + own).expand(8, 3, 2))
     assert torch.equal(step_values(seen, policy), seen.critic_inputs.sum(-1))
 
     ends = ends_of(seen, policy)

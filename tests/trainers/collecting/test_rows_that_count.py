@@ -34,7 +34,7 @@ class Gone(InTurn):
     """The rival never takes part, and sees what is no number; episodes are cut in their fourth step."""
 
     def _takes_part(self, timestep: Tensor) -> Tensor:
-        return torch.tensor([True, False]).expand(len(timestep), 2)
+        return torch.tensor([True, False], device=timestep.device).expand(len(timestep), 2)
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         super()._step(arrays, active)
@@ -61,11 +61,11 @@ class Paid(InTurn):
     """Every step of the four of an episode pays 1 to the player and 3 to the rival; both always take part."""
 
     def _takes_part(self, timestep: Tensor) -> Tensor:
-        return torch.ones(len(timestep), 2, dtype=torch.bool)
+        return torch.ones(len(timestep), 2, dtype=torch.bool, device=timestep.device)
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         super()._step(arrays, active)
-        arrays["rewards"] = torch.tensor([1.0, 3.0]).expand(len(arrays["rewards"]), 2)
+        arrays["rewards"] = torch.tensor([1.0, 3.0], device=active.device).expand(len(active), 2)
 
 
 @pytest.mark.parametrize(("self_play", "expected"), [(None, (4 + 12) / 2), (OPPONENTS, (8 * 4 + 4 * 12) / 12)])

@@ -42,7 +42,7 @@ def test_paper_is_learnt_against_rock(tmp_path: Path, seed: int) -> None:
     policy = trainer.policies["fighter"]
     assert policy is not None
     with torch.no_grad():
-        assert policy.outputs(torch.tensor([0.0, 1.0])).softmax(-1)[1] > 0.95
+        assert policy.outputs(torch.tensor([0.0, 1.0], device=trainer.world.device)).softmax(-1)[1] > 0.95
     state = trainer.league.matchmakers["fighter"].state
     assert state.opponents["rock"].win_rate > 0.9
     assert state.rating - state.opponents["rock"].rating > 200

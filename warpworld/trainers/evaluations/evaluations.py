@@ -20,6 +20,7 @@ from warpworld.trainers.evaluations.rivals import build_rivals, files_of, read_f
 from warpworld.trainers.league.weights import copied
 from warpworld.trainers.play import Stage
 from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.state import generators_kept
 from warpworld.world import World
 
 Metrics = dict[str, Any]
@@ -122,8 +123,7 @@ class Evaluations:
         games = games_of(self._config, self._policies, self._names, self._rivals)
         own, size = self._processes.rank, self._processes.size
         played: list[float] = []
-        devices = [self._world.device] if self._world.device.type == "cuda" else []
-        with torch.random.fork_rng(devices):  # a user's model may draw from torch's own generator
+        with generators_kept(self._world):
             for number, game in enumerate(games):
                 torch.manual_seed(self._config.saving.eval_seed)
                 mine = number % size == own
