@@ -83,15 +83,25 @@ class Batch:
         return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
 
     def with_blanks(self) -> Batch:
-        """A copy with 0 for what is not finite in rows that do not count, so that a network's outputs are finite."""
+        """A copy with 0 in rows that do not count, so that a network's outputs are finite: what agents see and do."""
         if self.mask is None:
             return self
-        blanks = {
-            name: torch.where(self.mask.unsqueeze(-1) | tensor.isfinite(), tensor, 0.0)
-            for name, tensor in self.named_tensors()
-            if name in ("observations", "actions", "critic_inputs") and tensor.is_floating_point()
-        }
+        left_out = ~self.mask.unsqueeze(-1)
+        blanks = {name: tensor.masked_fill(left_out, 0.0) for name, tensor in self._floats()}
         return self.with_columns(**blanks)
+
+    def with_finite(self) -> Batch:
+        """A copy with 0 for what is not finite in rows that do not count, and all else as it is."""
+        if self.mask is None:
+            return self
+        counts = self.mask.unsqueeze(-1)
+        finite = {name: torch.where(counts | tensor.isfinite(), tensor, 0.0) for name, tensor in self._floats()}
+        return self.with_columns(**finite)
+
+    def _floats(self) -> list[tuple[str, Tensor]]:
+        """What agents see and do, as far as it is of floats, by name."""
+        names = ("observations", "actions", "critic_inputs")
+        return [(name, tensor) for name, tensor in self.named_tensors() if name in names and tensor.is_floating_point()]
 
     def counted_blocks(self) -> tuple[int, ...]:
         """Rows of each block that count; reads them back to the host where there is a mask."""

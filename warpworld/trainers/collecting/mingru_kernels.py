@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from warpworld.environment import Kernel
@@ -50,7 +50,7 @@ class TensorKernels:
     """
 
     def __init__(self, world: World, source: Path, constants: Mapping[str, int], names: Sequence[str]) -> None:
-        self._world, self._programs = world, dict[tuple[Any, ...], Callable[[], None]]()
+        self._world, self._programs = world, dict[tuple[str, tuple[int, ...]], Callable[[], None]]()
         self._functions = world.kernels(source, {"NUM_AGENTS": 1, **constants})
         self._functions.build([Kernel(name, (1, LANES), own_env_only=False) for name in names])
 
@@ -64,11 +64,12 @@ class TensorKernels:
 
     def launch(self, kernel: str, tensors: Sequence[Tensor], numbers: Sequence[int]) -> None:
         """Run a kernel on contiguous tensors; a program knows their addresses, which return as torch's memory does."""
-        key = (kernel, *(tensor.data_ptr() for tensor in tensors), *numbers)
+        given = (*(tensor.data_ptr() for tensor in tensors), *numbers)
+        key = (kernel, given)
         if key not in self._programs:
             if len(self._programs) == MOST_PROGRAMS:
                 self._programs.clear()
-            step = self._functions.step(kernel, index=0, own_env_only=False, given=(*key[1:], "num_envs"))
+            step = self._functions.step(kernel, index=0, own_env_only=False, given=(*given, "num_envs"))
             self._programs[key] = self._world.program([step])
         self._programs[key]()
 
@@ -76,7 +77,7 @@ class TensorKernels:
 # ---- a step of all layers --------------------------------------------------------------------------------------------
 def rows_of_block(cell: MinGRU) -> int:
     """Rows that a block takes at once in a step, with a layer's weights in shared memory; 0 if they do not fit."""
-    width = max(cell.layers[0].in_features, cell.size)
+    width = max(_layers(cell)[0].in_features, cell.size)
     return next((rows for rows in (64, 32, 16, TILE) if width * 2 * (cell.size + rows) <= MOST_SHARED), 0)
 
 
@@ -90,7 +91,7 @@ class StepKernel(TensorKernels):
     """
 
     def __init__(self, cell: MinGRU, rows: int, world: World) -> None:
-        sizes = {"WIDTH": cell.layers[0].in_features, "SIZE": cell.size, "LAYERS": len(cell.layers), "ROWS": rows}
+        sizes = {"WIDTH": _layers(cell)[0].in_features, "SIZE": cell.size, "LAYERS": len(cell.layers), "ROWS": rows}
         super().__init__(world, FOLDER / "mingru_step.cu", sizes, ["step"])
 
     def takes_step(self, encoded: Tensor, state: Tensor) -> bool:
@@ -102,12 +103,16 @@ class StepKernel(TensorKernels):
         """``Cell.step`` by the present weights: (rows, width) and (rows, state size) -> (rows, size) and the state."""
         encoded, state = encoded.contiguous(), state.contiguous()
         hidden, after = state.new_empty(len(state), cell.size), torch.empty_like(state)
-        absent = [0] * (MAX_LAYERS - len(cell.layers))
-        weights = [*(layer.weight.data_ptr() for layer in cell.layers), *absent]
-        biases = [*(layer.bias.data_ptr() for layer in cell.layers), *absent]
+        absent = [0] * (MAX_LAYERS - len(cell.layers))  # addresses
+        weights = [*(layer.weight.data_ptr() for layer in _layers(cell)), *absent]
+        biases = [*(layer.bias.data_ptr() for layer in _layers(cell)), *absent]
         flags = (encoded.dtype == torch.bfloat16, is_reduced(encoded))
         self.launch("step", (encoded, state, hidden, after), (*weights, *biases, len(state), *flags))
         return hidden, after
+
+
+def _layers(cell: MinGRU) -> list[nn.Linear]:
+    return list(cell.layers)  # type: ignore[arg-type]
 
 
 # ---- through time ----------------------------------------------------------------------------------------------------
