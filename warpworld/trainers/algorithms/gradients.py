@@ -29,8 +29,8 @@ def by_autograd(
         losses: the loss of one, and its diagnostics.
         parameters: of the policy.
     """
-    shuffled = rows if epoch.order is None else rows.take(epoch.order)
-    for minibatch in shuffled.split(epoch.lengths):
+    minibatches = iter([rows]) if epoch.order is None else rows.take(epoch.order).split(epoch.lengths)
+    for minibatch in minibatches:
         diagnostics: dict[str, Tensor] = {}
         if len(minibatch):
             loss, diagnostics = losses(minibatch)

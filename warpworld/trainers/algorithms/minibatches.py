@@ -22,7 +22,8 @@ class Epoch:
     """A pass over this process's rows, or several, one behind the other.
 
     Attributes:
-        order: (passes * own rows,) int64, pass by pass, on the rows' device; None for all rows as they lie.
+        order: (passes * own rows,) int64, pass by pass, on the rows' device; None for a single
+            minibatch of all rows as they lie.
         lengths: how many of them each minibatch has; 0 where all rows of a minibatch are other processes'.
         shares: which part of each minibatch's rows that count these are, in [0, 1]; 1 where there is one process.
     """
@@ -83,9 +84,9 @@ class Minibatches:
         """Whether a pass is a single minibatch of rows that are all kept: their order then only rounds sums."""
         return self._keeps_all and self._parts == 1 and self._numbers is None
 
-    def whole(self, passes: int = 1) -> Epoch:
+    def whole(self) -> Epoch:
         """The next epoch where ``is_whole``, without a permutation and a copy of the rows."""
-        return Epoch(None, self.lengths * passes, [1.0] * passes)
+        return Epoch(None, self.lengths, [1.0])
 
     def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
         """The next epoch.
