@@ -44,6 +44,7 @@ from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EPISODES_SOURCE, EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
+from warpworld.trainers.collecting.mingru_kernels import give_kernels
 from warpworld.world.env_states import STATES_SOURCE
 
 # packaged configs whose algorithms have kernels
@@ -54,6 +55,13 @@ TEAM: dict[str, Any] = {
     "name": "particles_reference",
     "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
     "policy": {"agent": {"algorithm": "qmix"}},
+}
+
+# a policy whose memory is kernels
+REMEMBERING: dict[str, Any] = {
+    "name": "cartpole",
+    "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
+    "policy": {"agent": {"algorithm": "ppo", "model": {"recurrent": "mingru", "recurrent_layers": 2}}},
 }
 
 pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
@@ -150,6 +158,9 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     for name in LEARNING:
         declare(load_config(name))
     declare(config_from_dict(TEAM))
+    remembering = build_policies(config_from_dict(REMEMBERING), get_environment("cartpole")(), torch.Generator())
+    assert remembering["agent"] is not None
+    give_kernels(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu"))
     core = {source.path: source for source in sources if is_own_kernel(source.path)}
     assert sorted(core) == sorted(
         path for folder in OWN_FOLDERS for path in folder.rglob("*.cu") if path != ACTING_SOURCE

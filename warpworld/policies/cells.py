@@ -9,14 +9,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from warpworld.policies.gated_mean import gated_mean
+from warpworld.policies.gated_mean import RunningMeans, gated_mean
 from warpworld.policies.layers import linear
 from warpworld.policies.precision import is_reduced, widened
 
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig
-    from warpworld.policies.fused.gated_means import GatedMeans
-
 
 LONGEST = 128.0  # steps that a number of a new mingru lasts at most
 
@@ -132,6 +130,16 @@ class GRU(_SteppedCell, nn.GRUCell):
         return (torch.lerp(new, hidden, update),)
 
 
+class Stepper(Protocol):
+    """What runs a step of a ``MinGRU`` in place of torch, without gradient."""
+
+    def takes_step(self, encoded: Tensor, state: Tensor) -> bool:
+        """Whether ``step`` computes these."""
+
+    def step(self, cell: MinGRU, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """``Cell.step`` by the cell's present weights."""
+
+
 class MinGRU(nn.Module):
     """A minimal GRU (Feng et al. 2024, arXiv 2410.01201, section 3.1), in one or more layers.
 
@@ -140,10 +148,12 @@ class MinGRU(nn.Module):
 
     Attributes:
         layers: (..., inputs) -> (..., 2 * size) each: gates before the sigmoid, and candidates.
-        native: computes the running mean on a CPU; None leaves it to torch.
+        native: computes the running mean; None leaves it to torch.
+        stepper: computes a step where no gradient is asked for; None leaves that to torch.
     """
 
-    native: GatedMeans | None = None
+    native: RunningMeans | None = None
+    stepper: Stepper | None = None
 
     def __init__(self, width: int, size: int, num_layers: int = 1) -> None:
         """Weights of gates and candidates are orthogonal with gain 1, as those of the other cells.
@@ -158,6 +168,8 @@ class MinGRU(nn.Module):
 
     def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Implement ``Cell``."""
+        if self.stepper is not None and self.stepper.takes_step(encoded, state):
+            return self.stepper.step(self, encoded, state)
         hidden, after = encoded, []
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
             gates, candidates = widened(layer(hidden)).chunk(2, -1)
@@ -167,9 +179,12 @@ class MinGRU(nn.Module):
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Implement ``Cell``."""
-        hidden, after = encoded, []
+        hidden, after, starts = encoded, [], starts.contiguous()
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
-            hidden = gated_mean(widened(layer(hidden)), before, starts, self.native)
+            said = layer(hidden)
+            if self.native is None or said.dtype not in self.native.dtypes:
+                said = widened(said)
+            hidden = gated_mean(said, before, starts, self.native)
             after.append(hidden[-1])
         return hidden, torch.cat(after, -1)
 

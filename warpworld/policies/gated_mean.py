@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from warpworld.policies.fused.gated_means import GatedMeans
+from warpworld.policies.precision import widened
 
 
-def gated_mean(said: Tensor, state: Tensor, starts: Tensor, native: GatedMeans | None = None) -> Tensor:
+class RunningMeans(Protocol):
+    """What computes ``gated_mean`` in place of torch.
+
+    Attributes:
+        dtypes: that it reads of what a layer says.
+    """
+
+    dtypes: ClassVar[tuple[torch.dtype, ...]]
+
+    def takes(self, said: Tensor, state: Tensor) -> bool:
+        """Whether it computes these."""
+
+    def __call__(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """(T, S, 2 * size), (S, size) and (T, S) -> (T, S, size) float32, with a gradient."""
+
+
+def gated_mean(said: Tensor, state: Tensor, starts: Tensor, native: RunningMeans | None = None) -> Tensor:
     """h_t = (1 - z_t) * h_{t-1} + z_t * c_t, with h_{t-1} = 0 where an episode begins (Feng et al. 2024, section 3.1).
 
     On a CPU one step follows the other, each a single pass over its numbers. On a GPU, where each step would be a
@@ -21,14 +36,14 @@ def gated_mean(said: Tensor, state: Tensor, starts: Tensor, native: GatedMeans |
         said: (T, S, 2 * size) float, the gates z before their sigmoid, and behind them the candidates c.
         state: (S, size) float, h before the first step.
         starts: (T, S) bool, where h is 0 before the step.
-        native: computes it for float32 on a CPU; None leaves it to torch.
+        native: computes it where it can; None leaves it to torch.
 
     Returns:
         (T, S, size) float, h after each step, with a gradient for ``said`` and ``state``.
     """
     if native is not None and native.takes(said, state):
         return native(said, state, starts)
-    gates, candidates = said.chunk(2, -1)
+    gates, candidates = widened(said).chunk(2, -1)
     return _GatedMean.apply(gates.sigmoid(), candidates, state, starts.unsqueeze(-1))
 
 

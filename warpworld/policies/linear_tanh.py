@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from warpworld.policies.linear_relu import linear_relu
 from warpworld.policies.precision import in_float32
 
 Pointwise = Callable[..., Tensor]
@@ -18,7 +19,7 @@ PROBE_ERROR = 1e-5  # of numbers around 1; a product in bfloat16 would be off by
 
 
 def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
-    """``layers(x)``, quicker on the cpu; a linear layer at the end is float32 in any precision.
+    """``layers(x)``, quicker; a linear layer at the end is float32 in any precision.
 
     (..., inputs) -> (..., outputs).
     """
@@ -26,8 +27,10 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
     i = 0
     while i < len(modules):
         layer = modules[i]
-        if type(layer) is nn.Linear and i + 1 < len(modules) and type(modules[i + 1]) is nn.Tanh:
-            x = linear_tanh(x, layer.weight, layer.bias)
+        behind = type(modules[i + 1]) if i + 1 < len(modules) else None
+        if type(layer) is nn.Linear and behind in (nn.Tanh, nn.ReLU):
+            joined = linear_tanh if behind is nn.Tanh else linear_relu
+            x = joined(x, layer.weight, layer.bias)
             i += 2
         else:
             is_head = type(layer) is nn.Linear and i + 1 == len(modules)

@@ -71,11 +71,11 @@ class Floats(nn.Module):
 
 
 class Flags(nn.Module):
-    """Flags as 0 and 1: (..., numbers) bool -> the same in float32."""
+    """Flags as 0 and 1: (..., numbers) bool -> the same in float32, row by row in memory, as networks read them."""
 
     def forward(self, values: Tensor) -> Tensor:
         """See above."""
-        return values.float()
+        return values.to(torch.float32, memory_format=torch.contiguous_format)
 
 
 class Scaled(nn.Module):

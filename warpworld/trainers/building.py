@@ -16,6 +16,7 @@ from warpworld.policies.precision import FLOAT32
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.collecting.mingru_kernels import give_kernels
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.world import World
 
@@ -99,6 +100,8 @@ def fuse_policies(policies: Mapping[str, Policy | None], required: bool = False,
 def fuse_acting(collector: Collector, config: RunConfig, required: bool = False) -> None:
     """Let policies act in one kernel where they can; torch runs the networks of all others, and the log says why.
 
+    A minimal GRU among those is a kernel, too, as it acts and as it learns.
+
     Args:
         collector: of an unsealed world, whose groups have their actors.
         config: knows which policy plays a group.
@@ -123,3 +126,6 @@ def fuse_acting(collector: Collector, config: RunConfig, required: bool = False)
             logger.info("policy '%s' acts in torch, for group '%s': %s", name, actor.group.name, reason)
     if not is_reduced:
         collector.fuse()
+    for player in {player for actor in collector.actors.values() for player in actor.players}:
+        if isinstance(player, Policy):
+            give_kernels(player, collector.world)

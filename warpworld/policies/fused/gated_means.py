@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -40,6 +40,8 @@ class GatedMeans:
     Raises:
         BuildError: the library does not compile here.
     """
+
+    dtypes: ClassVar[tuple[torch.dtype, ...]] = (torch.float32,)
 
     def __init__(self, num_workers: int | None = None) -> None:
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)

@@ -32,6 +32,7 @@ class Batch:
         critic_inputs: (B, numbers) float32, what the critic reads; None where that is the observations.
         blocks: lengths of the successive parts, each of one step and one group, between which other processes have rows
             of their own; empty where there is one process, or where the order is another.
+        evaluation: what ``evaluated`` gives, where that is known: of the only policy and weights that it is asked for.
     """
 
     observations: Tensor
@@ -44,6 +45,7 @@ class Batch:
     action_masks: Tensor | None = None
     critic_inputs: Tensor | None = None
     blocks: tuple[int, ...] = ()
+    evaluation: tuple[Tensor, Tensor] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what would otherwise broadcast to wrong numbers in silence."""
@@ -83,15 +85,25 @@ class Batch:
         return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
 
     def with_blanks(self) -> Batch:
-        """A copy with 0 for what is not finite in rows that do not count, so that a network's outputs are finite."""
+        """A copy with 0 in rows that do not count, so that a network's outputs are finite: what agents see and do."""
+        if self.mask is None or self.evaluation is not None:  # what is evaluated has been blanked
+            return self
+        left_out = ~self.mask.unsqueeze(-1)
+        blanks = {name: tensor.masked_fill(left_out, 0.0) for name, tensor in self._floats()}
+        return self.with_columns(**blanks)
+
+    def with_finite(self) -> Batch:
+        """A copy with 0 for what is not finite in rows that do not count, and all else as it is."""
         if self.mask is None:
             return self
-        blanks = {
-            name: torch.where(self.mask.unsqueeze(-1) | tensor.isfinite(), tensor, 0.0)
-            for name, tensor in self.named_tensors()
-            if name in ("observations", "actions", "critic_inputs") and tensor.is_floating_point()
-        }
-        return self.with_columns(**blanks)
+        counts = self.mask.unsqueeze(-1)
+        finite = {name: torch.where(counts | tensor.isfinite(), tensor, 0.0) for name, tensor in self._floats()}
+        return self.with_columns(**finite)
+
+    def _floats(self) -> list[tuple[str, Tensor]]:
+        """What agents see and do, as far as it is of floats, by name."""
+        names = ("observations", "actions", "critic_inputs")
+        return [(name, tensor) for name, tensor in self.named_tensors() if name in names and tensor.is_floating_point()]
 
     def counted_blocks(self) -> tuple[int, ...]:
         """Rows of each block that count; reads them back to the host where there is a mask."""
@@ -139,7 +151,7 @@ class Batch:
 
     def evaluated(self, policy: Policy) -> tuple[Tensor, Tensor]:
         """Evaluate a policy on the rows: outputs (B, num_outputs) and values (B,)."""
-        return policy(self.observations, self.critic_inputs)
+        return policy(self.observations, self.critic_inputs) if self.evaluation is None else self.evaluation
 
     def named_tensors(self) -> list[tuple[str, Tensor]]:
         """Name and tensor of each field that is set."""

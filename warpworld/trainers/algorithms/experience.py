@@ -35,8 +35,17 @@ def experience_of(
     Returns:
         The (T, num_envs, n) rows laid out flat; for a recurrent policy, the num_envs * n sequences of T rows.
     """
+    rows = plain_rows(seen, values, advantages, returns)
+    if not isinstance(policy, RecurrentPolicy):
+        return rows
+    assert seen.first_state is not None
+    return Sequences.of_rollout(rows, seen.first_state.flatten(0, 1), starts_of(seen)[:-1].flatten(1))
+
+
+def plain_rows(seen: Trajectories, values: Tensor, advantages: Tensor, returns: Tensor) -> Batch:
+    """A group's steps as rows of a policy without memory; arguments as those of ``experience_of``."""
     steps, num_envs, agents = seen.rewards.shape
-    rows = Batch(
+    return Batch(
         observations=seen.observations.flatten(0, 2),
         actions=seen.actions.flatten(0, 2),
         log_probs=seen.log_probs.flatten(),
@@ -48,10 +57,6 @@ def experience_of(
         critic_inputs=None if seen.critic_inputs is None else seen.critic_inputs.flatten(0, 2),
         blocks=(num_envs * agents,) * steps,
     )
-    if not isinstance(policy, RecurrentPolicy):
-        return rows
-    assert seen.first_state is not None
-    return Sequences.of_rollout(rows, seen.first_state.flatten(0, 1), starts_of(seen)[:-1].flatten(1))
 
 
 def starts_of(seen: Trajectories) -> Tensor:

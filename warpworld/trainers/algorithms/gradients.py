@@ -29,7 +29,8 @@ def by_autograd(
         losses: the loss of one, and its diagnostics.
         parameters: of the policy.
     """
-    for minibatch in rows.take(epoch.order).split(epoch.lengths):
+    minibatches = iter([rows]) if epoch.order is None else rows.take(epoch.order).split(epoch.lengths)
+    for minibatch in minibatches:
         diagnostics: dict[str, Tensor] = {}
         if len(minibatch):
             loss, diagnostics = losses(minibatch)
@@ -56,6 +57,7 @@ class InCpp:
 
     def gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, as ``by_autograd``."""
+        assert epoch.order is not None
         if self.parameters.native is None:
             self.parameters.native = FusedAdam()
         # images get four times as large: their features are made of one minibatch at a time
@@ -81,6 +83,7 @@ class InCpp:
         Returns:
             (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length; None where not all can be so.
         """
+        assert epoch.order is not None
         step = self.parameters.native_step(max_grad_norm)
         if step is None or self.policy.preprocessing is not None or not all(epoch.lengths):
             return None

@@ -22,12 +22,13 @@ class Epoch:
     """A pass over this process's rows, or several, one behind the other.
 
     Attributes:
-        order: (passes * own rows,) int64, pass by pass, on the rows' device.
+        order: (passes * own rows,) int64, pass by pass, on the rows' device; None for a single
+            minibatch of all rows as they lie.
         lengths: how many of them each minibatch has; 0 where all rows of a minibatch are other processes'.
         shares: which part of each minibatch's rows that count these are, in [0, 1]; 1 where there is one process.
     """
 
-    order: Tensor
+    order: Tensor | None
     lengths: list[int]
     shares: list[float]
 
@@ -78,6 +79,15 @@ class Minibatches:
         more = self.total % self._parts
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether a pass is a single minibatch of rows that are all kept: their order then only rounds sums."""
+        return self._keeps_all and self._parts == 1 and self._numbers is None
+
+    def whole(self) -> Epoch:
+        """The next epoch where ``is_whole``, without a permutation and a copy of the rows."""
+        return Epoch(None, self.lengths, [1.0])
+
     def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
         """The next epoch.
 
@@ -126,6 +136,7 @@ class Minibatches:
         Args:
             epoch: what ``shuffle`` returned.
         """
+        assert epoch.order is not None
         advantages = self.rows.rows.advantages
         order, lengths = self.rows.row_order(epoch.order, epoch.lengths)
         wholes = self._processes.sum(torch.tensor(lengths, dtype=advantages.dtype, device=advantages.device))

@@ -38,7 +38,7 @@ from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.muon import muon
 from warpworld.trainers.algorithms.passes import Passes, Permutations, RecomputedTargets
 from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.algorithms.targets import TARGETS, Targets
+from warpworld.trainers.algorithms.targets import TARGETS, GAETargets, Targets
 from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
 from warpworld.trainers.collecting import Collector, Rollout, Trajectories
@@ -203,7 +203,10 @@ class OnPolicy(Algorithm):
     def _begin_with_rollout(self, permutations: Permutations) -> None:
         # advantages and value targets of the rollout's rows
         targets = self._targets(self.policy, self.seen(), self.settings, self._estimates)
-        experience = targets.experience()
+        if isinstance(targets, GAETargets) and not targets.recomputes and self._takes_one_step:
+            experience: Experience = targets.evaluated_once()
+        else:
+            experience = targets.experience()
         # the scale of values, from these targets
         self.units.follow(experience)
         # the first pass over the rows
@@ -213,6 +216,13 @@ class OnPolicy(Algorithm):
     @property
     def _targets(self) -> type[Targets]:
         return TARGETS[self.settings.value_targets]
+
+    @property
+    def _takes_one_step(self) -> bool:
+        """Whether the networks' outputs that targets are made from serve the loss, too, where graphs are captured."""
+        policy, is_single = self.policy, self.num_epochs == self.settings.num_minibatches == 1
+        is_plain = type(policy) is Policy and policy.critic_input is None and policy.central is None
+        return self.shuffles_all and is_single and is_plain and policy.value_scale is None
 
     def _begin_on_device(self) -> None:
         """Begin a captured update: settings that change, and permutations of rows, are read on the device."""

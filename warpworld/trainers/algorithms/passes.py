@@ -61,6 +61,8 @@ class Passes:
 
     def shuffle(self, count: int) -> Epoch:
         """The minibatches of the present pass, or of more of them."""
+        if self.minibatches.is_whole:
+            return self.minibatches.whole()
         permutations = self._permutations
         return self.minibatches.shuffle(
             permutations if isinstance(permutations, torch.Generator) else permutations(self._done), count

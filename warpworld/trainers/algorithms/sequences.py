@@ -112,8 +112,8 @@ class Sequences:
         return self if self.rows.mask is None else self.take(self._counted().any(1).nonzero().squeeze(1))
 
     def with_blanks(self) -> Sequences:
-        """A copy with 0 for what is not finite in rows that do not count."""
-        return self if self.rows.mask is None else dataclasses.replace(self, rows=self.rows.with_blanks())
+        """A copy with 0 for what is not finite in rows that do not count: finite ones are remembered all the same."""
+        return self if self.rows.mask is None else dataclasses.replace(self, rows=self.rows.with_finite())
 
     def counted_rows(self) -> Batch:
         """Only the rows that count, without their order in time."""

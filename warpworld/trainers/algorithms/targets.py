@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from torch import Tensor
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, TensorEstimates
-from warpworld.trainers.algorithms.experience import ends_of, experience_of, rows_at_once, step_values
+from warpworld.trainers.algorithms.experience import ends_of, experience_of, plain_rows, rows_at_once, step_values
 from warpworld.trainers.algorithms.sequences import Experience, joined
 from warpworld.trainers.collecting import Trajectories
 
@@ -58,6 +59,27 @@ class GAETargets(Targets):
         """Implement ``Targets``."""
         groups = zip(self.seen, self.estimates, strict=True)
         return joined([self._rows(seen, ends_of(seen, self.policy), estimates) for seen, estimates in groups])
+
+    def evaluated_once(self) -> Batch:
+        """``experience`` of a policy without memory, before the only step of an update.
+
+        A single pass through the networks gives the values that targets are made from, and all that the loss is made
+        from, with gradient.
+        """
+        # the rows, with values, advantages and returns that are yet to come
+        rows = Batch.join([plain_rows(seen, *(seen.log_probs,) * 3) for seen in self.seen]).with_blanks()
+        # autograd takes a write to any array of the store for one to the observations; `data` has writes of its own
+        rows = rows.with_columns(observations=rows.observations.data)
+        # values of each group, and their targets
+        outputs, values = rows.evaluated(self.policy)
+        of_groups = values.detach().split([seen.log_probs.numel() for seen in self.seen])
+        found = [
+            estimates.gae(own.view(seen.log_probs.shape), ends_of(seen, self.policy))
+            for own, seen, estimates in zip(of_groups, self.seen, self.estimates, strict=True)
+        ]
+        advantages, returns = (torch.cat([each.flatten() for each in column]) for column in zip(*found, strict=True))
+        columns = {"values": values.detach(), "advantages": advantages, "returns": returns}
+        return dataclasses.replace(rows.with_columns(**columns), evaluation=(outputs, values))
 
     def _rows(self, seen: Trajectories, ends: dict[str, Any], estimates: Estimates) -> Experience:
         values = step_values(seen, self.policy)

@@ -1,0 +1,80 @@
+// A step of all layers of a minimal GRU in one launch.
+//
+// With `reduced`, layers multiply as torch does in bfloat16: what they read is rounded to it, and so is what they say. A
+// state is (rows, LAYERS * SIZE). ROWS, a multiple of TILE, are taken by a block at once.
+#include "mingru.cuh"
+
+constexpr int TILE = 8;  // rows that a lane takes at once, for each weight that it reads
+constexpr int MOST = WIDTH > SIZE ? WIDTH : SIZE;
+
+// Weights and biases of up to four layers, (2 * SIZE, inputs) and (2 * SIZE,) float; 0 for a layer that there is not.
+struct Layers {
+  int64_t weights_0, weights_1, weights_2, weights_3, biases_0, biases_1, biases_2, biases_3;
+
+  __device__ const float* weights(int layer) const {
+    return (const float*)(layer == 0 ? weights_0 : layer == 1 ? weights_1 : layer == 2 ? weights_2 : weights_3);
+  }
+  __device__ const float* biases(int layer) const {
+    return (const float*)(layer == 0 ? biases_0 : layer == 1 ? biases_1 : layer == 2 ? biases_2 : biases_3);
+  }
+};
+
+// A layer's weights in shared memory, (inputs, 2 * SIZE): lanes that are next to each other read numbers that are.
+__device__ void fetch_weights(const float* weights, int inputs, bool reduced, float* fetched) {
+  for (int i = lane(); i < inputs * 2 * SIZE; i += num_lanes())
+    fetched[i] = rounded(weights[i % (2 * SIZE) * inputs + i / (2 * SIZE)], reduced);
+}
+
+// A unit's gates and candidates for the TILE rows whose inputs begin at `read`, (TILE, MOST).
+__device__ void multiply(const float* weights, const float* read, int inputs, int unit, float* gates, float* candidates) {
+#pragma unroll
+  for (int r = 0; r < TILE; ++r) gates[r] = candidates[r] = 0.0f;
+#pragma unroll 4
+  for (int i = 0; i < inputs; ++i) {
+    const float gate = weights[i * 2 * SIZE + unit], candidate = weights[i * 2 * SIZE + SIZE + unit];
+#pragma unroll
+    for (int r = 0; r < TILE; ++r) {
+      gates[r] += gate * read[r * MOST + i];
+      candidates[r] += candidate * read[r * MOST + i];
+    }
+  }
+}
+
+// `fed` is what the first layer reads, bfloat16 with `fed_reduced`; `hidden` is what the last one says, (rows, SIZE).
+extern "C" __global__ void step(int64_t fed, int64_t state, int64_t hidden, int64_t after, Layers layers, int rows,
+                                bool fed_reduced, bool reduced, int num_envs) {
+  ENV_SHARED(float, shared, MOST * 2 * SIZE + 2 * ROWS * MOST);
+  const Numbers inputs_of_all{fed, fed_reduced};
+  float *weights = shared, *read = weights + MOST * 2 * SIZE, *written = read + ROWS * MOST;
+  for (int first = env_id() * ROWS; first < rows; first += num_envs * ROWS) {
+    const int count = min(ROWS, rows - first);
+    for (int i = lane(); i < count * WIDTH; i += num_lanes())
+      read[i / WIDTH * MOST + i % WIDTH] = rounded(inputs_of_all.at((size_t)first * WIDTH + i), reduced);
+    for (int layer = 0; layer < LAYERS; ++layer) {
+      const int inputs = layer == 0 ? WIDTH : SIZE;
+      const float* biases = layers.biases(layer);
+      fetch_weights(layers.weights(layer), inputs, reduced, weights);
+      sync_env();  // orders inputs and weights before the products
+      for (int item = lane(); item < ROWS / TILE * SIZE; item += num_lanes()) {
+        const int unit = item % SIZE, begin = item / SIZE * TILE;
+        float gates[TILE], candidates[TILE];
+        multiply(weights, read + begin * MOST, inputs, unit, gates, candidates);
+        const float of_gate = rounded(biases[unit], reduced), of_candidate = rounded(biases[SIZE + unit], reduced);
+#pragma unroll
+        for (int r = 0; r < TILE; ++r) {
+          if (begin + r >= count) break;
+          const size_t row = first + begin + r, place = (row * LAYERS + layer) * SIZE + unit;
+          const float z = sigmoid(rounded(gates[r] + of_gate, reduced));
+          const float mean = mean_after(((const float*)state)[place], rounded(candidates[r] + of_candidate, reduced), z);
+          ((float*)after)[place] = mean;
+          if (layer == LAYERS - 1) ((float*)hidden)[row * SIZE + unit] = mean;
+          written[(begin + r) * MOST + unit] = rounded(mean, reduced);
+        }
+      }
+      sync_env();  // orders the products before the next layer's weights, and what they gave before it is read
+      float* const next = written;
+      written = read;
+      read = next;
+    }
+  }
+}
