@@ -96,7 +96,8 @@ PACKED = {
     "epidemic": "2, with ten lanes left over",
     "minatar_seaquest": "32, with loops over a grid of their own",
 }
-# Of these a warp holds one env at most: they have many agents, or kernels that see with more threads than agents.
+# Of these a warp holds one env at most: they have many agents, or kernels that see with more threads than agents. The
+# other kernels of the latter are packed.
 NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "point_goal", "waypoint")
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
 EACH_SIZE = [(name, params) for name in SIZES for params in SIZES[name]]
@@ -135,6 +136,22 @@ def test_packed_environments(
     num_agents = warpworld.make(name, num_envs=2, device="cpu", **params).num_agents
     assert num_agents <= 16 and set(sources[-1].threads) == {num_agents}, f"add {name} to NEVER_PACKED"
     check_with_nvcc(dataclasses.replace(sources[-1], envs_per_warp=32 // num_agents))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["deathmatch", "explorer", "waypoint"])
+def test_packed_kernels_beside_those_that_see(
+    name: str,
+    sources: list[KernelSource],
+    check_with_nvcc: Callable[[KernelSource], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)
+    world = warpworld.make(name, num_envs=2, device="cpu", plans="box")
+    launched = [*world.environment.phases(), *world.environment.resets()]
+    moving = [phase for phase in launched if isinstance(phase, str)]
+    assert moving
+    check_with_nvcc(sources[-1].with_kernels(moving, 32 // world.num_agents))
 
 
 @pytest.mark.slow

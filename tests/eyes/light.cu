@@ -20,7 +20,10 @@ extern "C" __global__ void see(Scene scene, float* brightness, float* rgb, float
     const int at = first + i;
     look(eye[0], camera, surfaces.walls, bodies, i);
     show<1>(eye[0], camera, surfaces, brightness + first, rgb + at * 3 * RES, depth + at * RES, Unseen(),
-            [&](int object, int) { if (object < NUM_AGENTS && object >= 0) atomicAdd(&met[at], 1); });
+            [&](const auto& rays) {
+              for (const int object : rays.object)
+                if (object < NUM_AGENTS && object >= 0) atomicAdd(&met[at], 1);
+            });
     sync_env();  // orders reading before the next camera looks
   }
 }

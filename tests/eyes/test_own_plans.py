@@ -193,15 +193,15 @@ def comb(walls: int) -> Plan:
 
 
 def test_too_many_walls_and_rays_for_a_block(here: Path) -> None:
-    """Of 48 KiB a camera may have all but 1 KiB and 32 bytes an agent: 1,024 walls and 1,883 rays."""
+    """Of 48 KiB a camera may have all but 1 KiB and 32 bytes an agent: 1,024 walls and 2,327 rays."""
     (here / "many").mkdir()
     write_plan(comb(1001), here / "many" / "comb.json")
     write_plan(home(0, 0), here / "many" / "home.json")
-    fits = made("./many", res=1883, subsample=1)
+    fits = made("./many", res=2327, subsample=1)
     assert fits.environment.params.most_walls == 1024
     with pytest.raises(DeclarationError) as error:
-        made("./many", res=1884, subsample=1)
+        made("./many", res=2328, subsample=1)
     assert str(error.value) == (
-        "waypoint: 1 agent, res=1884 and the 1001 walls of plan 'comb' take 48,100 bytes of the 48,096 that the "
+        "waypoint: 1 agent, res=2328 and the 1001 walls of plan 'comb' take 48,100 bytes of the 48,096 that the "
         "threads of an env share for a camera; use fewer rays, fewer agents, or plans with fewer walls"
     )

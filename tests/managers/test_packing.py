@@ -61,6 +61,37 @@ def test_blocks_of_a_launch(
     assert (launch.grid, launch.block) == ((blocks, 1), (threads, 1, 1))
 
 
+LOOK = 'extern "C" __global__ void look() {}\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "asked", "of_step"),
+    [
+        ("", None, (128, 24)),  # 6 envs to a warp, 4 warps to a block
+        ("", 0, (5, 1)),
+        ("__device__ int looks;\n", None, (5, 1)),  # which two modules would each have for themselves
+        ("__device__ int place() { return (int)threadIdx.x; }\n", None, (5, 1)),
+    ],
+)
+def test_blocks_beside_a_kernel_of_more_threads(
+    tmp_path: Path, more: str, asked: int | None, of_step: tuple[int, int]
+) -> None:
+    (tmp_path / "mixed.cu").write_text(IDLE + more + LOOK)
+    phases = ["step", Kernel("look", threads_per_env=64)]
+    world = World(
+        environment(tmp_path / "mixed.cu", groups=[agents(5)], phases=phases),
+        50,
+        envs_per_warp=asked,
+        backend=AsCuda(1),
+    )
+    world.seal()
+    step, look = (world._kernels.step(Kernel(name), 0, active_only=False) for name in ("step", "look"))
+    assert (step.threads, step.envs_per_block) == of_step
+    assert (look.threads, look.envs_per_block) == (64, 1)
+    assert world.envs_per_warp == 0
+    assert (step.module is look.module) == (of_step[1] == 1)
+
+
 def of_cuda(step: RunKernel) -> RunKernel:
     """The step, as of a module of the cuda backend."""
     return dataclasses.replace(step, module=SimpleNamespace(functions={step.name: None}))

@@ -125,6 +125,7 @@ WW_FUNCTION float nearness(float depth) {
 // What neighbouring rays hit, lit; rays of a batch are drawn at once where lanes take turns.
 template <int Count>
 struct Rays {
+  static constexpr int COUNT = Count;
   float red[Count], green[Count], blue[Count], near[Count], agent[Count];
   int object[Count], texel[Count];  // texel of all plans, -1 where the object is no wall
 };
@@ -173,11 +174,11 @@ struct Unseen {
 // What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1, `depth` (pixels), and `agents` (pixels), 1
 // where other agents are and 0 elsewhere; each the mean of `Subsample` neighbouring rays, and any may be Unseen(). All
 // lanes of the env share the pixels, after look(). brightness: of the light that falls on each agent, 0 .. 1.
-// on_ray(object, texel) is called for each ray; the texel is -1 where it hits no wall. `row` is from one colour to the
+// on_rays(rays) is called for all Rays, some neighbours at a time; the texel is -1 where one hits no wall. `row` is from one colour to the
 // next in `rgb`, where that has more pixels than this camera's.
-template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class Agents, class OnRay>
+template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class Agents, class OnRays>
 WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& camera, const Surfaces& surfaces,
-                      const float* brightness, Rgb rgb, Depth depth, Agents agents, OnRay on_ray,
+                      const float* brightness, Rgb rgb, Depth depth, Agents agents, OnRays on_rays,
                       int row = Res / Subsample) {
   static_assert(Res % Subsample == 0, "the rays of a camera must be a multiple of its subsample");
   constexpr int pixels = Res / Subsample;
@@ -194,6 +195,6 @@ WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& cam
       depth[pixel] = mean_of<Subsample>(rays.near + i * Subsample);
       agents[pixel] = mean_of<Subsample>(rays.agent + i * Subsample);
     }
-    for (int i = 0; i < batch * Subsample; ++i) on_ray(rays.object[i], rays.texel[i]);
+    on_rays(rays);
   }
 }

@@ -32,6 +32,6 @@ WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents ag
     const Camera camera{bodies[self].position, forward, scene.tan_half_fov};
     look(eye[0], camera, surfaces.walls, bodies, self);
     show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, rgb + (agent * 3 * row + at * PIXELS),
-                    depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS), [](int, int) {}, row);
+                    depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS), [](const auto&) {}, row);
   }
 }

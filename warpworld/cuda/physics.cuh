@@ -87,8 +87,45 @@ WW_FUNCTION bool is_near(float4 ends, float2 low, float2 high) {
          larger(ends.y, ends.w) >= low.y;
 }
 
+// The walls that touch a box around a disc, by number, so that each contact does not ask all of them again. Where they are
+// too many to be listed, all of the plan's are asked.
+struct Near {
+  static constexpr int MOST = 16;
+  float2 middle;  // of the box
+  float reach;    // half of its side
+  int found;
+  int number[MOST];
+
+  // Asks all walls from now on if the disc left the box: it was pushed there, or another one made it faster.
+  WW_METHOD void widen(float2 from, float2 to) {
+    const float2 half = make_float2(reach, reach), low = middle - half, high = middle + half;
+    const bool holds = from.x >= low.x && from.y >= low.y && to.x <= high.x && to.y <= high.y;
+    found = holds ? found : MOST + 1;
+  }
+  WW_METHOD int count(const Walls& walls) const { return found > MOST ? walls.count : found; }
+  WW_METHOD int at(int i) const { return found > MOST ? i : number[i]; }
+};
+
+// Those within `reach` of a place, along x and y.
+WW_FUNCTION void find_near(Near& near, const Walls& walls, float2 middle, float reach) {
+  const float2 half = make_float2(reach, reach), low = middle - half, high = middle + half;
+  near.middle = middle;
+  near.reach = reach;
+  near.found = 0;
+  for (int i = 0; i < walls.count; ++i) {
+    if (!is_near(walls.ends[i], low, high)) continue;
+    if (near.found < Near::MOST) near.number[near.found] = i;
+    ++near.found;
+  }
+}
+
+// How far from its middle a disc may meet walls within `seconds`, whichever way contacts turn it.
+WW_FUNCTION float reach_of(const Disc& disc, float radius, float seconds) {
+  return length(disc.velocity) * seconds + 2.0f * radius + SKIN;
+}
+
 // A disc's first contact with a wall within `seconds`.
-WW_FUNCTION Contact contact_with_walls(const Walls& walls, const Disc& disc, float radius, float seconds) {
+WW_FUNCTION Contact contact_with_walls(const Walls& walls, Near& near, const Disc& disc, float radius, float seconds) {
   Contact first = with_wall(seconds, make_float2(0.0f, 0.0f));
   const float speed = length(disc.velocity);
   if (!(speed > 0.0f)) return first;
@@ -96,9 +133,11 @@ WW_FUNCTION Contact contact_with_walls(const Walls& walls, const Disc& disc, flo
   const float reach = 2.0f * radius;
   const float2 low = make_float2(smaller(p.x, q.x) - reach, smaller(p.y, q.y) - reach);
   const float2 high = make_float2(larger(p.x, q.x) + reach, larger(p.y, q.y) + reach);
-  for (int i = 0; i < walls.count; ++i) {
-    if (!is_near(walls.ends[i], low, high)) continue;
-    const Contact contact = contact_with(segment(walls.ends[i]), disc, speed, radius);
+  near.widen(low, high);
+  for (int i = 0; i < near.count(walls); ++i) {
+    const float4 ends = walls.ends[near.at(i)];
+    if (!is_near(ends, low, high)) continue;
+    const Contact contact = contact_with(segment(ends), disc, speed, radius);
     if (contact.time < first.time) first = contact;
   }
   return first;
@@ -106,14 +145,17 @@ WW_FUNCTION Contact contact_with_walls(const Walls& walls, const Disc& disc, flo
 
 // Pushes a disc out of the walls that it overlaps, the deepest first. Only a disc placed there overlaps; contacts let
 // none in.
-WW_FUNCTION void push_out(const Walls& walls, Disc& disc, float radius) {
+WW_FUNCTION void push_out(const Walls& walls, Near& near, Disc& disc, float radius) {
   const float2 reach = make_float2(radius, radius);
   for (int push = 0; push < MAX_PUSHES; ++push) {
     float deepest = radius;
     float2 away = make_float2(0.0f, 0.0f);
-    for (int i = 0; i < walls.count; ++i) {
-      if (!is_near(walls.ends[i], disc.position - reach, disc.position + reach)) continue;
-      const Segment wall = segment(walls.ends[i]);
+    const float2 low = disc.position - reach, high = disc.position + reach;
+    near.widen(low, high);
+    for (int i = 0; i < near.count(walls); ++i) {
+      const float4 ends = walls.ends[near.at(i)];
+      if (!is_near(ends, low, high)) continue;
+      const Segment wall = segment(ends);
       const float2 offset = disc.position - nearest_point(wall, disc.position);
       const float distance = length(offset);
       if (!(distance < deepest)) continue;
@@ -205,9 +247,11 @@ WW_FUNCTION bool move_disc(Disc& disc, const Walls& walls, float radius, float s
     move_apart(field, disc, radius);
     sync_env();  // orders the reading of old places before new ones
   }
-  push_out(walls, disc, radius);
+  Near near;
+  find_near(near, walls, disc.position, reach_of(disc, contact_radius, seconds));
+  push_out(walls, near, disc, radius);
   for (;;) {
-    Contact next = contact_with_walls(walls, disc, contact_radius, left);
+    Contact next = contact_with_walls(walls, near, disc, contact_radius, left);
     if (NUM_AGENTS > 1) {
       field.disc[self] = disc;
       field.stopped[self] = contacts == MAX_CONTACTS;

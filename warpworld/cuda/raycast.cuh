@@ -12,7 +12,8 @@
 //
 // How: along a line, the inverse of the depth is an affine function of y. Each line is set up once a camera (brought
 // into the camera's frame, dropped if it is behind or beside the view, its range of rays found), and a ray then costs
-// one multiplication, one addition and one comparison for each line in whose range it is. Only the nearest is shaded.
+// one multiplication, one addition and one comparison for each line in whose range it or a neighbour is. Only the
+// nearest is shaded.
 #pragma once
 
 #include "physics.cuh"
@@ -54,14 +55,21 @@ struct Line {
 template <int Rays, int MostWalls>
 struct Eye {
   static constexpr int MOST_LINES = FACETS * NUM_AGENTS + MostWalls;
+  static constexpr int PLACES = Rays + Rays / 32;  // of rays, see place_of()
   float inverse_0[MOST_LINES], inverse_1[MOST_LINES], along_0[MOST_LINES], along_1[MOST_LINES];
   float square_distance[MOST_LINES];
-  int first[MOST_LINES], last[MOST_LINES];
-  int visible[MOST_LINES];  // numbers of the lines that some ray hits, in any order
-  int count;                // of them
-  float inverse[Rays];      // 1 / depth of the nearest line
-  int number[Rays];         // of the nearest line, -1 for none
+  unsigned span[MOST_LINES];  // of rays: the first, and in the upper half the end; 0 where no ray hits the line
+  int visible[MOST_LINES];    // where lanes take turns: numbers of the lines that some ray hits, in any order
+  int count;                  // of them
+  float inverse[PLACES];      // 1 / depth of the nearest line
+  int number[PLACES];         // of the nearest line, -1 for none
 };
+
+// Index of a ray in an Eye. Lanes that read every second, fourth or eighth ray side by side find them in different banks.
+WW_FUNCTION int place_of(int ray) { return LANES_SIDE_BY_SIDE ? ray + (ray >> 5) : ray; }
+
+WW_FUNCTION int first_of(unsigned span) { return (int)(span & 0xFFFFu); }
+WW_FUNCTION int end_of(unsigned span) { return (int)(span >> 16); }
 
 WW_FUNCTION float image_of(const Camera& camera, int ray, int rays) {
   return (float)(rays - 1 - 2 * ray) * (camera.tan_half_fov / (float)rays);
@@ -116,8 +124,7 @@ WW_FUNCTION void put(Eye& eye, int number, const Line& line) {
   eye.along_0[number] = line.along_0;
   eye.along_1[number] = line.along_1;
   eye.square_distance[number] = line.square_distance;
-  eye.first[number] = line.first;
-  eye.last[number] = line.last;
+  eye.span[number] = line.first <= line.last ? (unsigned)line.first | (unsigned)(line.last + 1) << 16 : 0u;
 }
 
 // How the lanes of an env share n things: each a stretch of neighbours, or neighbours to neighbouring lanes.
@@ -143,7 +150,7 @@ WW_FUNCTION void draw_lines(Eye& eye, const Camera& camera, int rays, int first_
     eye.number[ray] = -1;
   }
   for (int i = 0; i < eye.count; ++i) {
-    const int number = eye.visible[i], first = eye.first[number], last = eye.last[number];
+    const int number = eye.visible[i], first = first_of(eye.span[number]), last = end_of(eye.span[number]) - 1;
     const float inverse_0 = eye.inverse_0[number], inverse_1 = eye.inverse_1[number];
     const int end = last < end_ray ? last + 1 : end_ray;
     for (int ray = first > first_ray ? first : first_ray; ray < end; ++ray) {
@@ -155,22 +162,56 @@ WW_FUNCTION void draw_lines(Eye& eye, const Camera& camera, int rays, int first_
   }
 }
 
-// The nearest line of one ray.
-template <class Eye>
-WW_FUNCTION void cast_ray(Eye& eye, const Camera& camera, int rays, int ray) {
-  const float y = image_of(camera, ray, rays);
-  float nearest = 0.0f;
-  int nearest_number = -1;
-  for (int i = 0; i < eye.count; ++i) {
-    const int number = eye.visible[i];
-    const float inverse = eye.inverse_0[number] + eye.inverse_1[number] * y;
-    const bool meets = ray >= eye.first[number] && ray <= eye.last[number];
-    const bool nearer = meets && is_before(inverse, number, nearest, nearest_number);
-    nearest = nearer ? inverse : nearest;
-    nearest_number = nearer ? number : nearest_number;
+// The nearest lines of all rays. Lanes that fill a warp take neighbouring rays, and ask together which lines have any of
+// them: each asks one line, so that a ray costs only what its neighbours meet. Lanes that do not each ask alone.
+//
+// Lines come by number, and only a nearer one takes the place of another: of those as near, the lowest stays.
+template <int Rays, class Eye>
+WW_FUNCTION void cast_rays(Eye& eye, const Camera& camera, int lines) {
+  constexpr int each = Rays > 128 ? 2 : 1;  // rays of a lane at a time: few rays are better shared by many lanes
+  const int together = ww_lanes_that_vote(), own = lane() % together;
+  for (int first = (lane() - own) * each; first < Rays; first += num_lanes() * each) {
+    const int end = first + together * each;
+    float y[each], nearest[each];
+    int number[each];
+    for (int k = 0; k < each; ++k) {
+      y[k] = image_of(camera, first + k * together + own, Rays);
+      nearest[k] = 0.0f;
+      number[k] = -1;
+    }
+    for (int begin = 0; begin < lines; begin += together) {
+      const unsigned asked = begin + own < lines ? eye.span[begin + own] : 0u;
+      unsigned votes = ww_votes(first_of(asked) < end && end_of(asked) > first);
+      for (; votes; votes &= votes - 1u) {
+        const int line = begin + __ffs((int)votes) - 1;
+        const float inverse_0 = eye.inverse_0[line], inverse_1 = eye.inverse_1[line];
+        const unsigned span = eye.span[line];
+        const int from = first_of(span) - first - own, to = end_of(span) - first - own;
+        for (int k = 0; k < each; ++k) {
+          const float inverse = inverse_0 + inverse_1 * y[k];
+          const bool nearer = k * together >= from && k * together < to && inverse > nearest[k];
+          nearest[k] = nearer ? inverse : nearest[k];
+          number[k] = nearer ? line : number[k];
+        }
+      }
+    }
+    for (int k = 0; k < each; ++k) {
+      const int ray = first + k * together + own;
+      if (ray >= Rays) continue;
+      eye.inverse[place_of(ray)] = nearest[k];
+      eye.number[place_of(ray)] = number[k];
+    }
   }
-  eye.inverse[ray] = nearest;
-  eye.number[ray] = nearest_number;
+}
+
+// As lanes take turns: which lines some ray hits, and then each line over its rays.
+template <class Eye>
+WW_FUNCTION void draw_visible(Eye& eye, const Camera& camera, int rays, int num_lines) {
+  const Share lines = share_of(num_lines), own = share_of(rays);
+  for (int number = lines.first; number < lines.end; number += lines.step)
+    if (eye.span[number]) eye.visible[atomicAdd(&eye.count, 1)] = number;
+  sync_env();  // orders all visible lines before rays read them
+  draw_lines(eye, camera, rays, own.first, own.end);
 }
 
 }  // namespace raycast
@@ -185,7 +226,7 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
   using namespace raycast;
   constexpr int num_facets = FACETS * NUM_AGENTS;
   if (lane() == 0) eye.count = 0;
-  const Share facets = share_of(num_facets), lines = share_of(num_facets + walls.count);
+  const Share facets = share_of(num_facets);
   for (int facet = facets.first; facet < facets.end; facet += facets.step) {
     const int agent = facet / FACETS;
     Line line{0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0, -1};
@@ -196,15 +237,10 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
   for (int wall = of_walls.first; wall < of_walls.end; wall += of_walls.step)
     put(eye, num_facets + wall, set_up(camera, segment(walls.ends[wall]), Rays));
   sync_env();  // orders all lines, and the count before it grows
-  for (int number = lines.first; number < lines.end; number += lines.step)
-    if (eye.first[number] <= eye.last[number]) eye.visible[atomicAdd(&eye.count, 1)] = number;
-  sync_env();  // orders all visible lines before rays read them
-  const Share rays = share_of(Rays);
-  if (LANES_SIDE_BY_SIDE) {
-    for (int ray = rays.first; ray < rays.end; ray += rays.step) cast_ray(eye, camera, Rays, ray);
-  } else {
-    draw_lines(eye, camera, Rays, rays.first, rays.end);
-  }
+  if constexpr (LANES_SIDE_BY_SIDE)
+    cast_rays<Rays>(eye, camera, num_facets + walls.count);
+  else
+    draw_visible(eye, camera, Rays, num_facets + walls.count);
   sync_env();  // orders all rays before neighbours are read
 }
 
@@ -212,9 +248,9 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
 template <int Rays, int MostWalls>
 WW_FUNCTION Hit hit_of(const raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, int ray) {
   using namespace raycast;
-  const int number = eye.number[ray], known = number < 0 ? 0 : number, wall = number - FACETS * NUM_AGENTS;
+  const int place = place_of(ray), number = eye.number[place], known = number < 0 ? 0 : number, wall = number - FACETS * NUM_AGENTS;
   const float y = image_of(camera, ray, Rays), square = 1.0f + y * y;
-  const float inverse = number < 0 ? 0.0f : eye.inverse[ray];  // and without a branch 1 / inverse, the depth, is infinite
+  const float inverse = number < 0 ? 0.0f : eye.inverse[place];  // and without a branch 1 / inverse, the depth, is infinite
   const float depth = 1.0f / inverse, along = depth * (eye.along_0[known] + eye.along_1[known] * y);
   return Hit{number < 0 ? -1 : wall < 0 ? known / FACETS : NUM_AGENTS + wall, known % FACETS, depth * sqrtf(square),
              clamped(along, 0.0f, 1.0f), eye.square_distance[known] * inverse * inverse / square};

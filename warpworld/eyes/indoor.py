@@ -23,7 +23,7 @@ from warpworld.eyes.plans import PlanSet, box, column, homes
 from warpworld.eyes.plans.sources import load_any, plan_files
 from warpworld.files import reason
 
-RAY_THREADS = 128  # of an env, which share the rays of its cameras where threads run in parallel
+RAY_THREADS = 64  # of an env, which share the rays of its cameras where threads run in parallel
 MAX_RES = 4096
 TOYS = {"box": box, "column": column}
 FACETS = 8  # of an agent's body
@@ -114,7 +114,7 @@ def _file_set(files: tuple[tuple[Path, int, int], ...], seed: int) -> PlanSet:
 
 def eye_bytes(res: int, most_walls: int, agents: int) -> int:
     """What the threads of an env share while a camera looks: ``raycast::Eye``."""
-    return 32 * (FACETS * agents + most_walls) + 4 + 8 * res
+    return 28 * (FACETS * agents + most_walls) + 4 + 8 * (res + res // 32)
 
 
 class Indoor(Environment):

@@ -76,12 +76,13 @@ class FunctionManager:
         self._filled = () if none_given else fill(path, self._declarations(), contents)
         self._threads: dict[str, int] = {}
         self._why_no_turns: str | None = None
-        self._module: Any = None
+        self._packed: frozenset[str] = frozenset()
+        self._modules: dict[str, Any] = {}
 
     @property
     def envs_per_warp(self) -> int:
-        """Number of envs that share a warp, 0 for one env a block; known once the kernels are built."""
-        return self._envs_per_warp
+        """Number of envs that share a warp in all kernels, 0 otherwise; known once the kernels are built."""
+        return self._envs_per_warp if self._packed >= set(self.signatures) else 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         """Refuse: a copy of a part of a world would work on the arrays of the original."""
@@ -124,6 +125,7 @@ class FunctionManager:
             BuildError: it does not compile.
             BindError: a kernel is not what the compiler sees.
         """
+        kernels = list(kernels)
         self._threads = self._threads_of_blocks(kernels)
         source = KernelSource(
             path=self._path,
@@ -137,23 +139,42 @@ class FunctionManager:
         self._why_no_turns = self._against_turns(source) if any(map(takes_turns, source.threads)) else None
         if self._why_no_turns is not None:  # kernels of the file that are not launched are built, too
             source = dataclasses.replace(source, threads=tuple(min(n, MAX_THREADS_PER_ENV) for n in source.threads))
-        self._envs_per_warp = self._packing(source)
+        self._envs_per_warp, self._packed = self._packing(source, {kernel.name for kernel in kernels})
         try:
-            self._module = self._backend.build(dataclasses.replace(source, envs_per_warp=self._envs_per_warp))
+            self._modules = self._built(source)
         except BuildError as error:
             if self._asked_envs_per_warp is not None or TOO_MUCH_SHARED not in error.log:
                 raise
-            self._envs_per_warp = 0  # one env has the block's memory to itself
-            self._module = self._backend.build(source)
+            self._envs_per_warp, self._packed = 0, frozenset()  # one env has the block's memory to itself
+            self._modules = self._built(source)
 
-    def _packing(self, source: KernelSource) -> int:
-        """Number of envs that share a warp, 0 for one env a block."""
+    def _packing(self, source: KernelSource, launched: Set[str]) -> tuple[int, frozenset[str]]:
+        """Number of envs that share a warp, 0 for one env a block, and the kernels in which they do.
+
+        Where some kernels have more threads than agents, envs share warps in the others that are launched.
+        """
         if self._asked_envs_per_warp is not None:
-            return self._asked_envs_per_warp
+            asked = self._asked_envs_per_warp
+            return asked, frozenset(self.signatures if asked else ())
         num_agents = int(self._constants["NUM_AGENTS"])
-        can_share = set(self._threads.values()) <= {num_agents} and source.uses_header_words_only()
         fitting = self._backend.warp_size // num_agents
-        return fitting if self._backend.packs_envs and can_share and fitting > 1 else 0
+        if not self._backend.packs_envs or fitting < 2 or not source.uses_header_words_only():
+            return 0, frozenset()
+        if set(self._threads.values()) <= {num_agents}:
+            return fitting, frozenset(self.signatures)
+        able = frozenset(name for name in launched if self._threads[name] == num_agents)
+        return (fitting, able) if able and not self._declarations() else (0, frozenset())  # variables are of one module
+
+    def _built(self, source: KernelSource) -> dict[str, Any]:
+        """The compiled module of each kernel: of kernels in which envs share warps, and of the others."""
+        if not self._packed or self._packed >= set(self.signatures):
+            module = self._backend.build(dataclasses.replace(source, envs_per_warp=self._envs_per_warp))
+            return dict.fromkeys(self.signatures, module)
+        found: dict[str, Any] = {}
+        for packing in (0, self._envs_per_warp):
+            names = [name for name in self.signatures if (name in self._packed) == (packing > 0)]
+            found |= dict.fromkeys(names, self._backend.build(source.with_kernels(names, packing)))
+        return found
 
     def _threads_of_blocks(self, kernels: Iterable[Kernel]) -> dict[str, int]:
         num_agents = int(self._constants["NUM_AGENTS"])
@@ -218,9 +239,9 @@ class FunctionManager:
             BindError: an env has more lanes than a block has threads, and they cannot take turns.
         """
         self._check_turns(name)
-        packed, warps, warp_size = self._envs_per_warp > 0, self._backend.warps_per_block, self._backend.warp_size
+        packed, warps, warp_size = name in self._packed, self._backend.warps_per_block, self._backend.warp_size
         return RunKernel(
-            module=self._module,
+            module=self._modules[name],
             name=name,
             arguments=self.arguments(name, given),
             threads=warp_size * warps if packed else threads_of_block(self._threads[name], warp_size),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from warpworld.environment import MAX_THREADS_PER_ENV
@@ -26,6 +26,7 @@ CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 # A constant of a file: how many of its blocks a multiprocessor must hold. Without it compilers save registers for one
 # block more, where that costs no more than a few spills.
 LEAST_BLOCKS = "WW_LEAST_BLOCKS"
+PACKED_BLOCKS = 4  # of a multiprocessor, of kernels whose envs share warps beside others that have more threads
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _WARP_WORDS = re.compile(
@@ -99,6 +100,13 @@ class KernelSource:
     checked: bool = False
     includes: tuple[Path, ...] = ()
     filled: tuple[Filled, ...] = ()
+
+    def with_kernels(self, names: Collection[str], envs_per_warp: int) -> KernelSource:
+        """The same source with entry points for some of its kernels, which ``envs_per_warp`` envs to a warp run."""
+        kept = [(s, n) for s, n in zip(self.signatures, self.threads, strict=True) if s.name in names]
+        signatures, threads = tuple(s for s, _ in kept), tuple(n for _, n in kept)
+        constants = {LEAST_BLOCKS: PACKED_BLOCKS, **self.constants} if envs_per_warp else self.constants
+        return replace(self, signatures=signatures, threads=threads, constants=constants, envs_per_warp=envs_per_warp)
 
     def included(self) -> Iterator[tuple[Path, bytes]]:
         """Path and contents of every file that comes with the author's file and that can be found."""

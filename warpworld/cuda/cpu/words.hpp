@@ -56,6 +56,10 @@ WW_FUNCTION constexpr bool is_active() { return true; }
 
 #endif
 
+// A lane votes by itself, see gpu/words.cuh.
+WW_FUNCTION constexpr int ww_lanes_that_vote() { return 1; }
+WW_FUNCTION constexpr unsigned ww_votes(bool vote) { return vote; }
+
 #ifdef WW_CHECK
 
 // The values of one worker, with padding around them that must never be written.

@@ -84,6 +84,19 @@ WW_FUNCTION int ww_unclamped_env() { return (int)blockIdx.x; }
 WW_FUNCTION void sync_env() { __syncthreads(); }
 #endif
 
+// How many lanes vote together: those of a warp where an env's lanes fill warps, or else each by itself.
+WW_FUNCTION int ww_lanes_that_vote() {
+#if WW_ENVS_PER_WARP || defined(WW_TURNS)
+  return 1;
+#else
+  return num_lanes() % WW_WARP_SIZE == 0 ? WW_WARP_SIZE : 1;
+#endif
+}
+// A bit for each of them: whether it voted for something. All of them call it.
+WW_FUNCTION unsigned ww_votes(bool vote) {
+  return ww_lanes_that_vote() == 1 ? (unsigned)vote : __ballot_sync(0xFFFFFFFFu, vote);
+}
+
 WW_FUNCTION int env_id() {
   const int env = ww_unclamped_env();
   return env < ww_world().num_envs ? env : ww_world().num_envs - 1;

@@ -99,5 +99,5 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
   const Surfaces surfaces = surfaces_of(scene);
   look(eye[0], camera, surfaces.walls, nullptr, 0);
   show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, observations_rgb + env * 3 * PIXELS,
-                  observations_depth + env * PIXELS, Unseen(), [](int, int) {});
+                  observations_depth + env * PIXELS, Unseen(), [](const auto&) {});
 }
