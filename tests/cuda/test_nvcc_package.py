@@ -61,7 +61,7 @@ TEAM: dict[str, Any] = {
 REMEMBERING: dict[str, Any] = {
     "name": "cartpole",
     "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
-    "policy": {"agent": {"algorithm": "ppo", "model": {"recurrent": "mingru", "recurrent_layers": 2}}},
+    "policy": {"agent": {"algorithm": "ppo", "model": {"recurrent": "mingru", "recurrent_size": 32}}},
 }
 
 pytestmark = pytest.mark.cpu_backend  # which is asked for the sources
