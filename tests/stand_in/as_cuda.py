@@ -87,7 +87,7 @@ def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """
     if isinstance(func, torch._ops.OpOverload):  # below what a program calls, such as a graph that is replayed
         return plainly(func, args, kwargs)
-    if getattr(func, "__name__", "") == TO_LIST.__name__:  # torch finds it by name: it may be one that counts its calls
+    if func is torch.Tensor.tolist:  # which may be one that counts its calls, and has just counted this one
         return plainly(TO_LIST, args, kwargs)
     if func in SPECIAL:
         return SPECIAL[func](*args, **kwargs)

@@ -84,6 +84,7 @@ def trained(
 
 
 def weights(trainer: Trainer) -> Tensor:
+    """All of the policy's, on the CPU."""
     policy = trainer.policies["both"]
     assert policy is not None
-    return torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])
+    return torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]).cpu()

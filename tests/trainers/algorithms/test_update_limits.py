@@ -52,7 +52,7 @@ def test_a_first_step_of_adam_is_the_gradient_by_its_length_and_epsilon() -> Non
     trainer = trained(learning_rate=rate, anneal_lr=False, update_epochs=1, max_grad_norm=1e-4)
     policy = trainer.policies["both"]
     assert policy is not None
-    gradient = torch.cat([parameter.grad.flatten() for parameter in policy.parameters()])
+    gradient = torch.cat([parameter.grad.flatten() for parameter in policy.parameters()]).cpu()
     assert gradient.norm().item() == pytest.approx(1e-4, rel=1e-3)
     expected = -rate * gradient / (gradient.abs() + ADAM_EPS)
     assert weights(trainer) - weights(before) == pytest.approx(expected, abs=1e-3 * rate)
