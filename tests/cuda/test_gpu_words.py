@@ -28,6 +28,7 @@ static unsigned warp_mask;
 static int block_barriers;
 static void __syncthreads() { block_barriers++; }
 static void __syncwarp(unsigned mask) { warp_mask = mask; }
+static unsigned __ballot_sync(unsigned mask, bool vote) { return vote ? mask : 0u; }  // of which no lane is asked here
 #define __CUDACC__
 #define __shared__ static
 #define __device__

@@ -25,6 +25,9 @@ SIZES: list[tuple[str, dict[str, Any]]] = [
     ("tag_gridworld", {}),
     ("tag_continuous", {}),
     ("tag_continuous", {"num_taggers": 3, "num_runners": 40, "use_full_observation": False}),
+    ("explorer", {"num_plans": 2}),  # whose envs share warps where they move, and not where they see
+    ("point_goal", {"num_plans": 2}),
+    ("deathmatch", {"num_plans": 2, "players": 2, "rivals": 2}),
 ]
 
 

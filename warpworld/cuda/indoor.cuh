@@ -125,7 +125,6 @@ WW_FUNCTION float nearness(float depth) {
 // What neighbouring rays hit, lit; rays of a batch are drawn at once where lanes take turns.
 template <int Count>
 struct Rays {
-  static constexpr int COUNT = Count;
   float red[Count], green[Count], blue[Count], near[Count], agent[Count];
   int object[Count], texel[Count];  // texel of all plans, -1 where the object is no wall
 };

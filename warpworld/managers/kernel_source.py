@@ -26,6 +26,7 @@ CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 # A constant of a file: how many of its blocks a multiprocessor must hold. Without it compilers save registers for one
 # block more, where that costs no more than a few spills.
 LEAST_BLOCKS = "WW_LEAST_BLOCKS"
+SMALL_BLOCKS = 16  # of one warp each, beside kernels of more threads
 PACKED_BLOCKS = 4  # of a multiprocessor, of kernels whose envs share warps beside others that have more threads
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -208,7 +209,10 @@ class KernelSource:
         signature, lanes = self.signatures[i], self.threads[i]
         threads = threads_of_block(lanes, warp_size)
         bounds = "WW_BLOCK" if self.envs_per_warp else str(threads)
-        bounds += f", {LEAST_BLOCKS}" if LEAST_BLOCKS in self.constants else ""
+        if LEAST_BLOCKS in self.constants:
+            bounds += f", {LEAST_BLOCKS}"
+        elif len(set(self.threads)) > 1 and lanes <= warp_size:
+            bounds += f", {SMALL_BLOCKS}"
         call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
         start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
         listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.leaves)])

@@ -32,9 +32,10 @@ __device__ int look_for_new(const Scene& scene, unsigned* seen, float* rgb, floa
   unsigned* const own = seen + env * SEEN_WORDS;
   int fresh = 0;
   const auto on_rays = [&](const auto& rays) {
-    unsigned known[rays.COUNT];  // read all together; a bit that is set in the meantime is found by its own ray
-    for (int i = 0; i < rays.COUNT; ++i) known[i] = own[rays.texel[i] < 0 ? 0 : (rays.texel[i] - first_texel) / 32];
-    for (int i = 0; i < rays.COUNT; ++i) {
+    constexpr int count = sizeof rays.texel / sizeof rays.texel[0];
+    unsigned known[count];  // read all together; a bit that is set in the meantime is found by its own ray
+    for (int i = 0; i < count; ++i) known[i] = own[rays.texel[i] < 0 ? 0 : (rays.texel[i] - first_texel) / 32];
+    for (int i = 0; i < count; ++i) {
       if (rays.texel[i] < 0) continue;
       const unsigned at = (unsigned)(rays.texel[i] - first_texel), bit = 1u << at % 32u;
       if (!(known[i] & bit)) fresh += !(atomicOr(&own[at / 32u], bit) & bit);
