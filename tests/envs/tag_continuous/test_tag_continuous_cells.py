@@ -59,8 +59,9 @@ class Worlds:
                 source = edited(folder, *WAYS[way])
 
                 def phases(self) -> list[Kernel]:
-                    most = min(num_agents, 1024)  # one lane where lanes take turns, on a GPU as many as there are
-                    return [Kernel("step", threads_per_env=(1, most) if way == "taking turns" else most)]
+                    (step,) = super().phases()
+                    one, most = step.threads_per_env  # one lane where lanes take turns
+                    return [Kernel("step", threads_per_env=(one, most) if way == "taking turns" else most)]
 
                 def resets(self) -> list[str]:
                     return []

@@ -22,7 +22,14 @@ constexpr int cells_on_a_side(int side) {
 constexpr int WANTED_SIDE = cells_on_a_side(1);
 constexpr bool BY_CELLS = !FULL && NUM_AGENTS >= MANY_AGENTS && WANTED_SIDE >= 5;
 constexpr bool TAGGERS_BY_CELLS = BY_CELLS && TAGGER_COUNT >= MANY_TAGGERS;
-constexpr int SIDE = BY_CELLS ? WANTED_SIDE : 1, NUM_CELLS = SIDE * SIDE, SLOTS = BY_CELLS ? NUM_AGENTS : 1;
+constexpr int SIDE = BY_CELLS ? WANTED_SIDE : 1, NUM_CELLS = SIDE * SIDE;
+
+// A short list of the nearest, which lanes side by side keep in registers, is of agents in cells, if need be in a single
+// one. The lanes of a crowd have too few registers for it.
+constexpr int MOST_SHORTLISTED = 12;
+constexpr bool SHORTLISTED = LANES_SIDE_BY_SIDE && !FULL && !IS_CROWD && NEAREST <= MOST_SHORTLISTED;
+constexpr bool IN_CELLS = BY_CELLS || SHORTLISTED;
+constexpr int SLOTS = IN_CELLS ? NUM_AGENTS : 1;
 
 // What an env's lanes share of it. Cells follow each other row by row, and so do the slots of their agents: those of
 // neighbouring cells of a row are one piece.
@@ -116,22 +123,38 @@ __device__ void fill_together(Cells& cells, const Grid& grid, Places places) {
   }
 }
 
+// The same where there is but one cell.
+__device__ void fill_single(Cells& cells, Places places) {
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
+    if (is_somewhere(places, agent)) put(cells, atomicAdd(&cells.count[0], 1), agent, places);
+}
+
 // Puts each agent that is somewhere into its cell.
 __device__ void fill(Cells& cells, const Grid& grid, Places places) {
-  if (LANES_SIDE_BY_SIDE)
+  if (LANES_SIDE_BY_SIDE && NUM_CELLS == 1)
+    fill_single(cells, places);
+  else if (LANES_SIDE_BY_SIDE)
     fill_together(cells, grid, places);
   else if (lane() == 0)
     fill_alone(cells, grid, places);
   sync_env();  // orders the cells before they are searched
 }
 
+// The first slot of a cell, and the number of agents that are somewhere for the cell behind the last.
+__device__ int first_slot(const Cells& cells, int cell) {
+  if (NUM_CELLS == 1) return cell == 0 ? 0 : cells.count[0];
+  return cells.first[cell];
+}
+
+__device__ int num_somewhere(const Cells& cells) { return first_slot(cells, NUM_CELLS); }
+
 // ---- blocks of cells ------------------------------------------------------------------------------------------------
 // Columns left .. right and rows bottom .. top of cells.
 struct Block {
   int left, right, bottom, top;
 
-  __device__ int begin_of(const Cells& cells, int row) const { return cells.first[row * SIDE + left]; }
-  __device__ int end_of(const Cells& cells, int row) const { return cells.first[row * SIDE + right + 1]; }
+  __device__ int begin_of(const Cells& cells, int row) const { return first_slot(cells, row * SIDE + left); }
+  __device__ int end_of(const Cells& cells, int row) const { return first_slot(cells, row * SIDE + right + 1); }
 };
 
 // The cells that a square around a place touches; place and radius in cells.

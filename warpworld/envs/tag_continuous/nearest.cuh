@@ -22,8 +22,11 @@ constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;    // where lanes take turns
 #endif
 constexpr int IN_REGISTERS = BUCKETS <= 32 ? BUCKETS : 1;  // how far, for loops whose array is then no memory
 
+// From one row of what lanes share to the next: side by side they read several rows at once, from different banks.
+constexpr int ROW = PADDED + (LANES_SIDE_BY_SIDE ? 1 : 0);
+
 // Where agents are, first all x, then all y; those that cannot be seen are at x = infinity.
-using Places = const float (*)[PADDED];
+using Places = const float (*)[ROW];
 
 // The square of the distance between two places, as an integer that orders as it does.
 __device__ int distance_key(float2 to, float2 from) {

@@ -32,15 +32,20 @@ enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, 
 // More agents than a block has lanes, so that lanes have several; each else has one where lanes run side by side.
 constexpr bool IS_CROWD = NUM_AGENTS > 1024;
 
-#include "cells.cuh"
-#include "nearest.cuh"
+// Where lanes run side by side, a block has so many (tag_continuous.py) that several blocks share a multiprocessor: one
+// computes while another waits. A crowd's has all it can.
+constexpr int MOST_LANES = IS_CROWD ? 1024 : NUM_AGENTS < 256 ? NUM_AGENTS : 256;
 
-// Where lanes run side by side they write all rows of their env together, for which all agents' nearest must be where
-// all can read them. Where they take turns each writes its own row in one piece, and what lies side by side are vectors.
-constexpr int LISTS_BYTES = 2 * NEAREST * NUM_AGENTS;
-constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * PADDED + 4 * TAGGER_COUNT + NUM_AGENTS + LISTS_BYTES;
+#include "shortlist.cuh"
+
+// Where lanes run side by side they write rows of their env together, for which the nearest of these rows' agents must
+// be where all can read them: in a block's memory those of as many agents as there are lanes. Where lanes take turns each
+// writes its own row in one piece, and what lies side by side are vectors.
+constexpr int PART = IS_CROWD ? NUM_AGENTS : MOST_LANES;
+constexpr int LISTS_BYTES = 2 * NEAREST * PART;
+constexpr int SHARED_BYTES = 4 * NUM_DIFFERENCES * ROW + 4 * TAGGER_COUNT + 2 * NUM_AGENTS + LISTS_BYTES + sizeof(Cells);
 constexpr bool TOGETHER = LANES_SIDE_BY_SIDE && (FULL || IS_CROWD || SHARED_BYTES < 46 * 1024);
-constexpr int NUM_LISTS = TOGETHER && !FULL ? NUM_AGENTS : 1;
+constexpr int NUM_LISTS = TOGETHER && !FULL ? PART : 1;
 constexpr int CROWD_BYTES = IS_CROWD ? 48 * NUM_AGENTS + NUM_AGENTS * NEAREST / 4 * 8 + 64 * NEAREST + 256 : 8;
 
 struct Agent {
@@ -48,26 +53,14 @@ struct Agent {
   bool in_game;
 };
 
-// What the search works on. In a block's memory the lists take the place of the cells, which have then been searched.
-template <bool IN_TURN>
-struct Search {
-  union {
-    Cells cells;
-    uint16_t nearest[NUM_LISTS][NEAREST];
-  };
-};
-template <>
-struct Search<false> {
+// What an env's lanes share.
+struct Field {
   Cells cells;
   uint16_t nearest[NUM_LISTS][NEAREST];
-};
-
-// What an env's lanes share.
-struct Field : Search<!IS_CROWD> {
-  float state[NUM_DIFFERENCES][PADDED];  // where the nearest are sought, those out of the game are at x = infinity
+  float state[NUM_DIFFERENCES][ROW];  // where the nearest are sought, those out of the game are at x = infinity
   int tags[TAGGER_COUNT];                // of each tagger, in this step
   int num_tagged;
-  bool in_game[NUM_AGENTS];
+  bool in_game[NUM_AGENTS], is_tagged[NUM_AGENTS];
 
   __device__ Places places() const { return state; }
 };
@@ -156,6 +149,7 @@ __device__ void share(Field& field, const Agent& agent, int self) {
   field.state[ACCELERATION][self] = agent.acceleration;
   field.state[DIRECTION][self] = agent.direction;
   field.in_game[self] = agent.in_game;
+  field.is_tagged[self] = false;
 }
 
 // The rest of a field in which all agents are shared, or will be before the next barrier.
@@ -166,7 +160,7 @@ __device__ void begin(Field& field) {
   }
   for (int tagger = lane(); tagger < TAGGER_COUNT; tagger += num_lanes()) field.tags[tagger] = 0;
   if (lane() == 0) field.num_tagged = 0;
-  if (BY_CELLS) empty(field.cells);
+  if (IN_CELLS) empty(field.cells);
 }
 
 // ---- who is near ----------------------------------------------------------------------------------------------------
@@ -176,11 +170,9 @@ __device__ Tagger nearest_tagger(const Field& field, float grid_length, float ma
     return nearest_tagger_within(field.cells, grid_of(grid_length), x, y, __float_as_int(margin * margin));
   Tagger nearest{0, FAR};
   GPU_UNROLL(4)
-  for (int id = 0; id < TAGGER_COUNT; ++id) {
-    const int key = distance_key(field.places(), id, x, y);
-    nearest.id = key < nearest.key ? id : nearest.id;
-    nearest.key = key < nearest.key ? key : nearest.key;
-  }
+  for (int id = 0; id < TAGGER_COUNT; ++id) nearest.key = min(nearest.key, distance_key(field.places(), id, x, y));
+  if (nearest.key >= __float_as_int(margin * margin)) return nearest;
+  while (distance_key(field.places(), nearest.id, x, y) != nearest.key) ++nearest.id;
   return nearest;
 }
 
@@ -194,6 +186,8 @@ __device__ void see_nobody(int self, uint16_t* nearest) {
 __device__ void find_nearest(const Field& field, float grid_length, int self, uint16_t* nearest) {
   if (!field.in_game[self]) {
     see_nobody(self, nearest);
+  } else if constexpr (SHORTLISTED) {
+    search_shortly(field.cells, grid_of(grid_length), field.cells.slot_of[self], nearest);
   } else if constexpr (BY_CELLS) {
     Found found;
     search(field.cells, grid_of(grid_length), field.cells.slot_of[self], found);
@@ -203,48 +197,25 @@ __device__ void find_nearest(const Field& field, float grid_length, int self, ui
   }
 }
 
-// The same for all agents by cells, in the order of the cells, so that neighbouring lanes look at the same ones.
-__device__ void find_all_by_cells(Field& field, float grid_length) {
-  const Cells& cells = field.cells;
-  for (int slot = lane(); slot < NUM_AGENTS; slot += num_lanes()) {
-    const bool seeks = slot < cells.first[NUM_CELLS];
-    Found found;
-    int seeker = 0;
-    if (seeks) {
-      seeker = cells.agents[slot];
-      search(cells, grid_of(grid_length), slot, found);
-    }
-    if (!IS_CROWD) sync_env();  // each lane has one slot; orders all searches before the lists in place of the cells
-    if (seeks) write(found, seeker, field.nearest[seeker]);
-  }
-  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
-    if (!field.in_game[agent]) see_nobody(agent, field.nearest[agent]);
-}
-
-// Finds all agents in the columns of all observations, where lanes then write these together. A barrier must follow.
-__device__ void find_all(Field& field, float grid_length) {
-  if constexpr (!TOGETHER || FULL) return;
-  if constexpr (BY_CELLS)
-    find_all_by_cells(field, grid_length);
-  else
-    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
-      find_nearest(field, grid_length, agent, field.nearest[agent]);
-}
-
 // ---- observations ---------------------------------------------------------------------------------------------------
+// What observations are scaled by.
 struct View {
   float scale[NUM_DIFFERENCES];
   float side, time;
 };
 
-__device__ View view_of(float grid_length, float max_speed, float time) {
-  const float place = 1.0f / (SQRT_2 * grid_length), speed = 1.0f / (max_speed + 1e-10f);
-  return View{{place, place, speed, speed, 1.0f / TWO_PI}, 1.0f / grid_length, time};
+struct Lengths {
+  float grid_length, max_speed;
+};
+
+__device__ View view_of(const Lengths& lengths, float time) {
+  const float place = 1.0f / (SQRT_2 * lengths.grid_length), speed = 1.0f / (lengths.max_speed + 1e-10f);
+  return View{{place, place, speed, speed, 1.0f / TWO_PI}, 1.0f / lengths.grid_length, time};
 }
 
 // What the blocks of an agent's observation say of an agent; of itself, in columns without anybody, they say nothing.
 __device__ float difference(const Field& field, float scale, int self, int block, int other) {
-  if (FULL || !TOGETHER ? !field.in_game[self] : other == self) return 0.0f;
+  if (!field.in_game[self]) return 0.0f;
   return (field.state[block][other] - field.state[block][self]) * scale;
 }
 
@@ -285,42 +256,90 @@ __device__ void write_own_row(const Field& field, const View& view, int self, co
   for (int entry = 0; entry <= OWN; ++entry) *row++ = own(field, view, self, entry);
 }
 
-// Writes all rows of the env, each lane a few entries of many rows: what an entry is about then stays the same in its
-// loop, and neighbouring lanes write neighbouring numbers.
-__device__ void write_rows_together(const Field& field, const View& view, float* __restrict__ rows) {
-  const int width = min(OBSERVATION_SIZE, num_lanes()), rows_at_a_time = num_lanes() / width;
+// How many lanes share a row, so that few are left without one and neighbouring lanes write neighbouring numbers.
+constexpr int lanes_of_row(int parts) { return (OBSERVATION_SIZE + parts - 1) / parts; }
+constexpr int busy(int parts) {  // entries that are written at a time, in the mean
+  return lanes_of_row(parts) > MOST_LANES ? MOST_LANES : MOST_LANES / lanes_of_row(parts) * OBSERVATION_SIZE / parts;
+}
+constexpr int best_parts(int parts, int best) {
+  return parts > 4 ? best : best_parts(parts + 1, 16 * busy(parts) > 17 * busy(best) ? parts : best);
+}
+constexpr int LANES_OF_ROW = lanes_of_row(best_parts(2, 1)) < MOST_LANES ? lanes_of_row(best_parts(2, 1)) : MOST_LANES;
+
+constexpr int ROWS_UNROLLED = FULL || IS_CROWD ? 1 : 2;
+
+// Writes rows, each lane a few entries of many of them: what an entry is about then stays the same in its loop, and no
+// lane waits for another. agent_of(i) is the agent of row i, and list i has its columns.
+template <class AgentOf>
+__device__ void write_rows_together(const Field& field, const View& view, float* __restrict__ rows, int count,
+                                    AgentOf agent_of) {
+  constexpr int width = LANES_OF_ROW, rows_at_a_time = MOST_LANES / width;
   const int first = lane() / width;
-  if (first >= rows_at_a_time) return;  // no barrier follows
+  if (first >= rows_at_a_time) return;
   for (int entry = lane() % width; entry < OBSERVATION_SIZE; entry += width) {
     const int block = entry / COLUMNS, column = entry % COLUMNS;
-    const auto other_of = [&](int self) { return other_in(field.nearest[FULL ? 0 : self], self, column); };
-    const auto write = [&](auto value_of) {
-      GPU_UNROLL(2)
-      for (int self = first; self < NUM_AGENTS; self += rows_at_a_time)
-        rows[self * OBSERVATION_SIZE + entry] = value_of(self);
-    };
-    if (block < NUM_DIFFERENCES) {
-      const float scale = view.scale[block];
-      write([&](int self) { return difference(field, scale, self, block, other_of(self)); });
-    } else if (block == IS_TAGGER) {
-      write([&](int self) { return is_tagger(self, other_of(self)); });
-    } else if (block == IS_IN_GAME) {
-      write([&](int self) { return is_in_game(field, self, other_of(self)); });
-    } else {
-      write([&](int self) { return own(field, view, self, entry - NUM_BLOCKS * COLUMNS); });
+    const bool is_difference = block < NUM_DIFFERENCES;
+    const float* values = field.state[is_difference ? block : 0];
+    const float scale = block < SPEED ? view.scale[X] : block < DIRECTION ? view.scale[SPEED] : view.scale[DIRECTION];
+    const int end = block == IS_TAGGER ? TAGGER_COUNT : NUM_AGENTS;  // of those of whom an entry says 1
+    GPU_UNROLL(ROWS_UNROLLED)
+    for (int i = first; i < count; i += rows_at_a_time) {
+      const int self = agent_of(i);
+      float value;
+      if (block < NUM_BLOCKS) {
+        const int other = other_in(field.nearest[FULL ? 0 : i], self, column);
+        const bool sees = !FULL ? other != self : block == IS_TAGGER || field.in_game[is_difference ? self : other];
+        value = is_difference ? (values[other] - values[self]) * scale : (float)(other < end);
+        value = sees ? value : 0.0f;
+      } else {
+        value = own(field, view, self, entry - NUM_BLOCKS * COLUMNS);
+      }
+      rows[self * OBSERVATION_SIZE + entry] = value;
     }
   }
 }
 
+// Writes the rows of those out of the game, who see nothing.
+__device__ void write_empty_rows(const Field& field, float* __restrict__ rows) {
+  constexpr int width = MOST_LANES < 32 ? MOST_LANES : 32, rows_at_a_time = MOST_LANES / width;
+  if (lane() / width >= rows_at_a_time) return;
+  for (int agent = lane() / width; agent < NUM_AGENTS; agent += rows_at_a_time) {
+    if (field.in_game[agent]) continue;
+    for (int entry = lane() % width; entry < OBSERVATION_SIZE; entry += width)
+      rows[agent * OBSERVATION_SIZE + entry] = 0.0f;
+  }
+}
+
+// Writes all rows where lanes run side by side: finds the nearest of some agents, and then writes these agents' rows.
+// Those out of the game are in no cell.
+__device__ void write_rows_in_parts(Field& field, const Lengths& lengths, float time, float* __restrict__ rows) {
+  const Cells& cells = field.cells;
+  const auto agent_in = [&](int i) { return IN_CELLS ? (int)cells.agents[i] : i; };
+  const int end = IN_CELLS ? num_somewhere(cells) : NUM_AGENTS;
+  if (IN_CELLS) write_empty_rows(field, rows);
+  for (int first = 0; first < end; first += PART) {
+    const int count = min(PART, end - first);
+    if (first > 0) sync_env();  // orders the reading of the lists before they are written anew
+    for (int i = lane(); i < count; i += num_lanes())
+      find_nearest(field, lengths.grid_length, agent_in(first + i), field.nearest[i]);
+    sync_env();  // orders the lists before their reading
+    write_rows_together(field, view_of(lengths, time), rows, count, [&](int i) { return agent_in(first + i); });
+    if (PART == NUM_AGENTS) return;
+  }
+}
+
 // Writes the env's rows of observations. Where lanes take turns each agent is sought the nearest of just before.
-__device__ void write_rows(const Field& field, const View& view, float grid_length, float* observations) {
+__device__ void write_rows(Field& field, const Lengths& lengths, float time, float* observations) {
   float* rows = observations + (int64_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE;
-  if constexpr (TOGETHER) {
-    write_rows_together(field, view, rows);
+  if constexpr (TOGETHER && FULL) {
+    write_rows_together(field, view_of(lengths, time), rows, NUM_AGENTS, [](int i) { return i; });
+  } else if constexpr (TOGETHER) {
+    write_rows_in_parts(field, lengths, time, rows);
   } else {
+    const View view = view_of(lengths, time);
     for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
       uint16_t nearest[NEAREST];
-      if constexpr (!FULL) find_nearest(field, grid_length, agent, nearest);
+      if constexpr (!FULL) find_nearest(field, lengths.grid_length, agent, nearest);
       write_own_row(field, view, agent, nearest, rows + agent * OBSERVATION_SIZE);
     }
   }
@@ -352,25 +371,26 @@ __device__ void move(Field& field, const Agents& agents, const Orders& orders, c
   rewards[i] = reward;
 }
 
-// Tags a runner that a tagger is near, and pays a runner at the time limit.
+// Tags a runner that a tagger is near.
+__device__ void try_to_tag(Field& field, const Rules& rules, int self) {
+  if (!field.in_game[self] || self < TAGGER_COUNT) return;
+  const float margin = rules.tagging_distance * rules.grid_length;
+  const Tagger tagger = nearest_tagger(field, rules.grid_length, margin, field.state[X][self], field.state[Y][self]);
+  if (tagger.key >= __float_as_int(margin * margin)) return;
+  atomicAdd(&field.tags[tagger.id], 1);
+  atomicAdd(&field.num_tagged, 1);
+  field.is_tagged[self] = true;
+}
+
+// Pays a runner that is tagged, or in the game at the time limit.
 __device__ void judge(Field& field, const Agents& agents, const Ends& ends, const Rules& rules, bool is_last,
                       float* rewards, int self) {
   const int i = index_of(self);
-  const bool in_game = field.in_game[self];
-  bool tagged = false;
-  if (in_game && self >= TAGGER_COUNT) {
-    const float margin = rules.tagging_distance * rules.grid_length;
-    const Tagger tagger =
-        nearest_tagger(field, rules.grid_length, margin, field.state[X][self], field.state[Y][self]);
-    tagged = tagger.key < __float_as_int(margin * margin);
-    if (tagged) {
-      atomicAdd(&field.tags[tagger.id], 1);
-      atomicAdd(&field.num_tagged, 1);
-      rewards[i] += rules.tag_penalty_for_runner;
-    } else if (is_last) {
-      rewards[i] += rules.end_of_game_reward_for_runner;
-    }
-  }
+  const bool in_game = field.in_game[self], tagged = field.is_tagged[self];
+  if (tagged)
+    rewards[i] += rules.tag_penalty_for_runner;
+  else if (in_game && is_last && self >= TAGGER_COUNT)
+    rewards[i] += rules.end_of_game_reward_for_runner;
   const bool leaves = tagged && rules.runner_exits_game_after_tagged;
   if (leaves) agents.still_in_the_game[i] = 0;
   ends.agent_mask[i] = in_game;
@@ -392,17 +412,18 @@ extern "C" __global__ void step(Agents agents, Orders orders, int* num_runners, 
   for (int agent = first; agent < NUM_AGENTS; agent += stride) move(field, agents, orders, rules, rewards, agent);
   begin(field);
   sync_env();  // orders the field and the counters of tags before their use
-  if (BY_CELLS) fill(field.cells, grid_of(rules.grid_length), field.places());
+  if (IN_CELLS) fill(field.cells, grid_of(rules.grid_length), field.places());
+  for (int i = first; i < (SHORTLISTED ? num_somewhere(field.cells) : NUM_AGENTS); i += stride)
+    try_to_tag(field, rules, SHORTLISTED ? field.cells.agents[i] : i);
+  sync_env();  // orders the counts of tags before their reading
   for (int agent = first; agent < NUM_AGENTS; agent += stride)
     judge(field, agents, ends, rules, now >= rules.episode_length, rewards, agent);
-  find_all(field, rules.grid_length);
-  sync_env();  // orders the counts of tags, and all nearest agents, before their reading
 
   for (int tagger = first; tagger < TAGGER_COUNT; tagger += stride)
     rewards[index_of(tagger)] += (float)field.tags[tagger] * rules.tag_reward_for_tagger;
   if (first == 0) end_step(field, ends, rules, num_runners);
   const float time = (float)ends.timestep[env_id()] / (float)rules.episode_length;
-  write_rows(field, view_of(rules.grid_length, rules.max_speed, time), rules.grid_length, observations);
+  write_rows(field, Lengths{rules.grid_length, rules.max_speed}, time, observations);
 }
 
 // ---- starts ---------------------------------------------------------------------------------------------------------
@@ -418,10 +439,8 @@ __device__ void start_episode(Field& field, int* num_runners, float* observation
   begin(field);
   if (lane() == 0) num_runners[env_id()] = RUNNER_COUNT;
   sync_env();  // orders the field before its use
-  if (BY_CELLS) fill(field.cells, grid_of(grid_length), field.places());
-  find_all(field, grid_length);
-  if (TOGETHER) sync_env();  // orders all nearest agents before their reading
-  write_rows(field, view_of(grid_length, max_speed, 0.0f), grid_length, observations);
+  if (IN_CELLS) fill(field.cells, grid_of(grid_length), field.places());
+  write_rows(field, Lengths{grid_length, max_speed}, 0.0f, observations);
 }
 
 __device__ Agent standing(float x, float y, float direction) { return Agent{x, y, 0.0f, direction, 0.0f, true}; }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
 OWN_STATE = 6  # entries
+MOST_LANES = 256  # of an env whose agents fit a block, on a GPU; see tag_continuous.cu
 SHARPNESS = 200.0  # of a script's logits, per radian of turning
 Agents = Annotated[int, Range(1, MOST_AGENTS - 1)]
 Choices = Annotated[int, Range(0, 2**16)]
@@ -157,7 +158,8 @@ class TagContinuous(Environment):
 
     def _kernel(self, name: str) -> Kernel:
         """A kernel in which the threads of an env share its agents."""
-        return Kernel(name, threads_per_env=(1, min(self._num_agents, MAX_THREADS_PER_ENV)))
+        most = MAX_THREADS_PER_ENV if self._is_crowd else MOST_LANES
+        return Kernel(name, threads_per_env=(1, min(self._num_agents, most)))
 
     @property
     def _num_agents(self) -> int:
