@@ -137,7 +137,9 @@ class Context:
         return read_wrong(self.path.parent)
 
     def report(self, **figures: Any) -> None:
-        """Write figures down; ``headline`` is the one for the table."""
+        """Write figures down; ``headline`` is the one for the table, and ``rows`` are those of ``row``."""
+        if not isinstance(figures.get("rows", []), list):
+            raise TypeError(f"rows={figures['rows']!r} is not the rows of a part's table; give the figure another name")
         self.figures.update(figures)
         draft = self.path.with_suffix(f".{os.getpid()}")
         draft.write_text(json.dumps(self.figures))

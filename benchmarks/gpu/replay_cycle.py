@@ -61,7 +61,7 @@ def compare(context: Context) -> None:
         expected()
         found()
         different = [name for name in expected.world.data if not _agree(expected.world[name], found.world[name])]
-        context.report(num_envs=num_envs, rows=ROWS, batch_size=BATCH, cycles=number, different=different)
+        context.report(num_envs=num_envs, num_rows=ROWS, batch_size=BATCH, cycles=number, different=different)
         if different:
             context.wrong(f"cycle {number}: these arrays differ: {', '.join(different)}")
             break  # later cycles follow from it

@@ -40,6 +40,7 @@ from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.captured_update import CapturedUpdate
 from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
+from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EPISODES_SOURCE, EpisodeStatistics
@@ -125,11 +126,17 @@ ACTING: dict[str, tuple[Callable[[], Environment], dict[str, Any]]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("shares_warps", [False, True])
 @pytest.mark.parametrize("way", ACTING)
 def test_policies_that_act_in_a_kernel(
-    way: str, sources: list[KernelSource], check: Callable[[KernelSource], None], monkeypatch: pytest.MonkeyPatch
+    way: str,
+    shares_warps: bool,
+    sources: list[KernelSource],
+    check: Callable[[KernelSource], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(CpuBackend, "side_by_side", True)  # as many threads as on a GPU
+    monkeypatch.setattr(acting_kernel, "LEAST_BYTES_SHARED", 0 if shares_warps else 1 << 60)
     made, kinds = ACTING[way]
     declared(World(made(), num_envs=2, device="cpu"), fuse=True, **kinds)
     source = sources[-1]

@@ -53,7 +53,7 @@ def slow_vtrace(
     given: dict[str, torch.Tensor], gamma: float, lambda_: float, rho_bar: float, c_bar: float
 ) -> np.ndarray:
     """Each target by the sum that defines it, in float64."""
-    data = {name: column.numpy() for name, column in given.items() if column is not None}
+    data = {name: column.cpu().numpy() for name, column in given.items() if column is not None}
     steps, envs, agents = data["rewards"].shape
     data.setdefault("agent_truncated", np.zeros((steps, envs, agents), np.bool_))
     targets = np.empty((steps, envs, agents))

@@ -67,18 +67,24 @@ def check_same(plain: Recorded, fused: Recorded, alone: bool = True) -> None:
 
 
 CASES: dict[str, tuple[Environment, dict[str, Any]]] = {
-    "a kernel's env": (Relay(), {"hidden": (7, 80)}),
-    "a lane for each agent": (Relay(), {"hidden": (7, 61)}),
-    "an agent's units in several lanes": (Kinds(), {"hidden": (36, 64)}),
+    "a kernel's env": (Relay(), {"hidden": (7, 60)}),
+    "an agent's units in several lanes": (Kinds(), {"hidden": (36, 61)}),
     "masks, boxes, a normaliser": (Kinds(), {"hidden": (33,), "activation": "relu", "normalises": True}),
     "no hidden layer": (Kinds(), {"hidden": ()}),
     "more agents than are taken at once": (Still(left=37, left_features=48), {"hidden": (128, 128)}),
 }
 
 
+@pytest.fixture(params=[False, True], ids=["an env to a block", "envs share warps"])
+def shares_warps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether small envs share warps, as many of them do."""
+    monkeypatch.setattr(acting_kernel, "LEAST_BYTES_SHARED", 0 if request.param else 1 << 60)
+    return request.param
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
-def test_it_acts_as_torch_does(case: str) -> None:
+def test_it_acts_as_torch_does(case: str, shares_warps: bool) -> None:
     environment, kinds = CASES[case]
     plain, fused = (recorded(environment, fuse, **kinds) for fuse in (False, True))
     if isinstance(environment, Still):
@@ -99,11 +105,10 @@ def test_it_acts_as_torch_does(case: str) -> None:
 
 @pytest.mark.cpu_backend
 @pytest.mark.long
-@pytest.mark.parametrize("hidden", [(8, 5), (70, 5)], ids=["one for each agent", "an env to a block"])
-def test_lanes_of_an_env_share_the_work(hidden: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lanes_of_an_env_share_the_work(shares_warps: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a GPU: several lanes an env, which meet at barriers."""
     monkeypatch.setattr(CpuBackend, "side_by_side", True)
-    plain, fused = (recorded(Relay(), fuse, hidden=hidden) for fuse in (False, True))
+    plain, fused = (recorded(Relay(), fuse) for fuse in (False, True))
     for each in (plain, fused):
         each.collect()
     check_same(plain, fused)

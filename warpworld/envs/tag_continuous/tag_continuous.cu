@@ -34,7 +34,7 @@ constexpr bool IS_CROWD = NUM_AGENTS > 1024;
 
 // Where lanes run side by side, a block has so many (tag_continuous.py) that several blocks share a multiprocessor: one
 // computes while another waits. A crowd's has all it can.
-constexpr int MOST_LANES = IS_CROWD ? 1024 : NUM_AGENTS < 256 ? NUM_AGENTS : 256;
+constexpr int MOST_LANES = IS_CROWD ? 1024 : NUM_AGENTS < 512 ? NUM_AGENTS : 512;
 
 #include "shortlist.cuh"
 

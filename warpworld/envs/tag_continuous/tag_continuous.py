@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
 OWN_STATE = 6  # entries
-MOST_LANES = 256  # of an env whose agents fit a block, on a GPU; see tag_continuous.cu
+MOST_LANES = 512  # of an env whose agents fit a block, on a GPU; see tag_continuous.cu
 SHARPNESS = 200.0  # of a script's logits, per radian of turning
 Agents = Annotated[int, Range(1, MOST_AGENTS - 1)]
 Choices = Annotated[int, Range(0, 2**16)]

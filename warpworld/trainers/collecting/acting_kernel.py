@@ -23,9 +23,12 @@ KERNEL = "act"
 MAX_GROUPS = 4  # of a launch
 # With a lane for each agent, envs that share a warp share the memory of a block, and a lane has its sums in registers.
 MOST_SHARING_AGENTS, MOST_SHARING_UNITS = 16, 64
-# Otherwise each env reads all weights anew from the GPU's cache. On an H200, that takes as long as torch's networks do
-# in all, where it is about this much.
+# Otherwise each env reads all weights anew from the GPU's cache, and has the shorter wait for them. On an H200, sharing
+# won with 300 MB that would be read (16,384 pendulums) and lost with 15 (2,000 envs of Tag on a grid).
+LEAST_BYTES_SHARED = 1 << 26
+# On an H200, reading this much takes as long as torch's networks do in all.
 MOST_BYTES_READ = 1 << 28
+MULTIPROCESSORS = 132  # of an H100 or an H200
 TAKEN_ROWS = "rollout_taken_rows"
 _NOTHING = {"int": "acting_int", "bool": "acting_bool", "float": "acting_float"}  # placeholders, by their C type
 _WAYS = ("sample", "act", "act_greedily")
@@ -63,7 +66,7 @@ def why_not(actor: Actor) -> str | None:
     if actor.group.size > MAX_THREADS_PER_ENV:
         return f"it plays {actor.group.size:,} agents of an env, more than {MAX_THREADS_PER_ENV:,}"
     world = sampler.context.world
-    if not _fits_a_lane(world, shape) and world.num_envs * shape.size * 4 > MOST_BYTES_READ:
+    if not _fits_a_lane(world, shape) and _bytes_read(world, shape) > MOST_BYTES_READ:
         return (
             f"each of {world.num_envs:,} envs would read its {shape.size:,} weights anew, which is slower than torch's "
             "products"
@@ -74,6 +77,11 @@ def why_not(actor: Actor) -> str | None:
 def _fits_a_lane(world: World, shape: Perceptron) -> bool:
     """Whether the kernel can evaluate a network with a lane for each agent of an env."""
     return world.num_agents <= MOST_SHARING_AGENTS and max(shape.widths[1:]) <= MOST_SHARING_UNITS
+
+
+def _bytes_read(world: World, shape: Perceptron) -> int:
+    """Bytes of weights that the envs of a world read in a step where each has a block."""
+    return world.num_envs * shape.size * 4
 
 
 def is_random(actor: Actor) -> bool:
@@ -109,18 +117,25 @@ class ActingKernel:
         self._launch: Callable[[], None] = self._not_sealed
         self._add_arrays()
         absent = [_ABSENT] * (MAX_GROUPS - len(actors))
-        fits = all(_fits_a_lane(world, group.shape) for group in self._groups)
+        shapes = [group.shape for group in self._groups]
+        shares = all(_fits_a_lane(world, shape) for shape in shapes)
+        shares = shares and sum(_bytes_read(world, shape) for shape in shapes) >= LEAST_BYTES_SHARED
         settings: dict[str, float] = {"ROWS": num_steps, "COUNTS_ROWS": counts_rows, "WORLD_AGENTS": world.num_agents}
-        settings["LANE_PER_AGENT"] = fits
+        settings["LANE_PER_AGENT"] = shares
         for number, of_group in enumerate([group.constants() for group in self._groups] + absent):
             settings |= {f"{name}_{number}": value for name, value in of_group.items()}
-        # or else some networks' kernels spill registers, or have so many that few warps run at a time
-        settings[LEAST_BLOCKS] = 3 if fits else 1
+        settings[LEAST_BLOCKS] = self._blocks_at_once() if shares else 1  # more make some networks spill registers
         actions = {actor.sampler.bound["actions"] for actor in actors}
         self._functions = world.kernels(SOURCE, settings, writable=actions)
         threads = (1, max(group.threads for group in self._groups))
-        self._functions.build([Kernel(KERNEL, threads_per_env=None if fits else threads)])
+        self._functions.build([Kernel(KERNEL, threads_per_env=None if shares else threads)])
         world.when_sealed(self._bind)
+
+    def _blocks_at_once(self) -> int:
+        """Blocks that a multiprocessor holds if all envs, which share warps, are to act at the same time."""
+        envs_of_block = 32 // self._world.num_agents * 4
+        needed = -(-self._world.num_envs // (envs_of_block * MULTIPROCESSORS))
+        return min(needed, 4 if len(self.actors) == 1 else 3)  # several groups' kernels spill registers with 4
 
     def _add_arrays(self) -> None:
         add = self._world.add
