@@ -15,6 +15,7 @@ from warpworld.policies.fused import Shuffler
 from warpworld.trainers.algorithms.batch import NORM_EPS
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.spans import ORDER, spanned
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Minibatches:
         more = self.total % self._parts
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
+    @spanned(ORDER)
     def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
         """The next epoch.
 
