@@ -110,6 +110,13 @@ def test_every_kind_is_listed() -> None:
     assert MARKS["Rectangles"] is Rectangles
 
 
+def test_a_style_is_given_by_keyword() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        Discs(0, 0, 1, "ink")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="fill"):
+        Segments(0, 0, 1, 1, fill="ink")  # type: ignore[call-arg]
+
+
 def test_places_of_agents() -> None:
     drawing = Drawing((0, 0, 1, 1), [], places=([0.5, np.nan], 0.25))
     assert drawing.places.tolist() == [[0.5, pytest.approx(np.nan, nan_ok=True)], [0.25, 0.25]]
