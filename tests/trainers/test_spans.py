@@ -34,6 +34,7 @@ def entered(config: str, *overrides: str) -> set[Span]:
     return seen.entered
 
 
+@pytest.mark.long
 @pytest.mark.cuda_backend
 def test_a_graph_is_no_span_but_of_what_is_around_it() -> None:
     assert entered("cartpole") == WHOLE
@@ -41,6 +42,7 @@ def test_a_graph_is_no_span_but_of_what_is_around_it() -> None:
     assert found - WHOLE <= {Span(NORMALISER)} and found >= WHOLE
 
 
+@pytest.mark.long
 @pytest.mark.cuda_backend
 def test_without_graphs_there_are_spans_within() -> None:
     assert entered("cartpole", "trainer.graph_steps=0") > {*WHOLE, Span(GRADIENT), Span(ENV_STEP)}

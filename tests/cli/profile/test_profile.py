@@ -149,6 +149,7 @@ def test_a_graph_is_said_to_be_one_part() -> None:
     assert advice(found, load_endless("cartpole", ["trainer.graph_steps=0"])) == []
 
 
+@pytest.mark.long
 def test_groups_of_one_policy_are_one_part() -> None:
     config = load_endless(
         "tag_gridworld",
