@@ -40,6 +40,8 @@ from warpworld.trainers.spans import (
     Span,
 )
 
+pytestmark = pytest.mark.cpu_backend  # its parts; those of CUDA graphs are in tests/trainers/test_spans.py
+
 SMALL = ("trainer.num_envs=8", "trainer.num_steps=4", "policy.*.num_minibatches=2", "policy.*.update_epochs=3")
 FORWARD = 2 * (4 * 64 + 64 * 64 + 64 * 2), 2 * (4 * 64 + 64 * 64 + 64 * 1)  # of cartpole's actor, and of its critic
 GRADIENTS = sum(3 * each - 2 * 4 * 64 for each in FORWARD)  # no gradient at the observations
