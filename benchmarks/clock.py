@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 CALLS_PER_REDRAW = 8  # calls between two fresh sets of actions, which are put in place outside the clock
@@ -23,6 +23,12 @@ class Timing:
     median: float
     best: float
     spread: float
+
+    @staticmethod
+    def of(windows: Sequence[float]) -> Timing:
+        """Of seconds of a call, in each window."""
+        median = statistics.median(windows)
+        return Timing(median, min(windows), (max(windows) - min(windows)) / median)
 
 
 def measure(
@@ -56,5 +62,4 @@ def measure(
             done += calls
         if window >= 0:
             per_window.append(elapsed / done)
-    median = statistics.median(per_window)
-    return Timing(median, min(per_window), (max(per_window) - min(per_window)) / median)
+    return Timing.of(per_window)

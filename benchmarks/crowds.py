@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import warpworld
-from warpworld.drawing.palette import ROLES, SERIES
+from warpworld.drawing.figures import figure
+from warpworld.drawing.palette import SERIES
 from warpworld.environment import get_environment
 from warpworld.files import replace_text
 
@@ -156,24 +157,14 @@ def _loaded(file: Path) -> Iterator[tuple[str, dict[int, tuple[float, float]]]]:
 
 def draw(costs: Costs, path: Path) -> None:
     """Draw ns per agent step over the number of agents in an env, both on logarithmic axes."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.2), dpi=140, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
-    for number, (label, found) in enumerate(costs.items()):
-        times = [ns for ns, _ in found.values()]
-        colour, style = SERIES[number % len(SERIES)], LINES[number // len(SERIES) % len(LINES)]
-        axes.plot(list(found), times, style, color=colour, marker="o", markersize=3.5, linewidth=1.3, label=label)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("agents in an env")
-    axes.set_ylabel("ns per agent step")
-    axes.grid(color=ROLES["grid"][0], linewidth=0.8)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", fontsize=7, frameon=False)
-    figure.savefig(path)
+    with figure(path, 7.0, 4.2, dpi=140) as drawn:
+        axes = drawn.subplots()
+        for number, (label, found) in enumerate(costs.items()):
+            times = [ns for ns, _ in found.values()]
+            colour, style = SERIES[number % len(SERIES)], LINES[number // len(SERIES) % len(LINES)]
+            axes.plot(list(found), times, style, color=colour, marker="o", markersize=3.5, linewidth=1.3, label=label)
+        axes.set(xscale="log", yscale="log", xlabel="agents in an env", ylabel="ns per agent step")
+        drawn.legend(loc="outside right upper")
 
 
 if __name__ == "__main__":

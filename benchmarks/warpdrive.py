@@ -7,7 +7,6 @@ them. Device synchronisations around them are its own, but for one at either end
 from __future__ import annotations
 
 import copy
-import statistics
 import tempfile
 import time
 import traceback
@@ -160,8 +159,8 @@ def _time_training(trainer: Any) -> dict[str, Timing]:
     trainer.train()
     pairs = list(zip(rollouts, updates, strict=True))[WARM_UP:-1]
     return {
-        "inference": _timing([rollout for rollout, _ in pairs]),
-        "training": _timing([rollout + update for rollout, update in pairs]),
+        "inference": Timing.of([rollout for rollout, _ in pairs]),
+        "training": Timing.of([rollout + update for rollout, update in pairs]),
     }
 
 
@@ -191,7 +190,7 @@ def _time_steps(wrapper: Any, run: Run, windows: int = 7, steps: int = 200) -> T
         if done.any():
             wrapper.reset_only_done_envs()
 
-    return _timing([_seconds(step, steps) for _ in range(windows + 1)][1:])
+    return Timing.of([_seconds(step, steps) for _ in range(windows + 1)][1:])
 
 
 def _seconds(call: Callable[[], None], calls: int) -> float:
@@ -201,8 +200,3 @@ def _seconds(call: Callable[[], None], calls: int) -> float:
         call()
     torch.cuda.synchronize()
     return (time.perf_counter() - start) / calls
-
-
-def _timing(seconds: list[float]) -> Timing:
-    median = statistics.median(seconds)
-    return Timing(median, min(seconds), (max(seconds) - min(seconds)) / median)

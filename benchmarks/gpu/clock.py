@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import math
-import statistics
 import time
 from collections.abc import Callable
 
@@ -31,7 +30,7 @@ def measure(call: Callable[[], object], device: str, seconds: float = 0.25, wind
     once = min(once, _window(call, device, calls))  # now warm
     calls = max(1, math.ceil(seconds / once))
     times = [_window(call, device, calls) for _ in range(windows)]
-    return _timing(times)
+    return Timing.of(times)
 
 
 def measure_host(call: Callable[[], object], device: str, calls: int = 200, batches: int = 25) -> Timing:
@@ -54,7 +53,7 @@ def measure_host(call: Callable[[], object], device: str, calls: int = 200, batc
                 times.append(elapsed / calls)
     finally:
         gc.enable()
-    return _timing(times)
+    return Timing.of(times)
 
 
 def _window(call: Callable[[], object], device: str, calls: int) -> float:
@@ -65,8 +64,3 @@ def _window(call: Callable[[], object], device: str, calls: int) -> float:
         call()
     synchronise(device)
     return (time.perf_counter() - start) / calls
-
-
-def _timing(times: list[float]) -> Timing:
-    median = statistics.median(times)
-    return Timing(median, min(times), (max(times) - min(times)) / median)

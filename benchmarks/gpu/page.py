@@ -6,6 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from warpworld.drawing.figures import figure
+from warpworld.drawing.palette import SERIES
+
 from .floors import rates_of
 from .numbers import short
 from .results import read_results
@@ -244,22 +247,11 @@ def draw_scaling(results: Results, path: Path) -> bool:
             lines.setdefault(label, []).append((row["num_envs"], row["agent_steps_per_s"]))
     if not lines:
         return False
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from warpworld.drawing.palette import ROLES, SERIES
-
-    figure = Figure(figsize=(6.4, 3.6), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axis = figure.subplots()
-    for (label, points), colour in zip(lines.items(), SERIES, strict=False):
-        axis.loglog(*zip(*points, strict=True), color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
-    axis.set_xlabel("envs", fontsize=8)
-    axis.set_ylabel("agent steps a second", fontsize=8)
-    axis.tick_params(labelsize=8)
-    axis.grid(color=ROLES["grid"][0], linewidth=0.8)
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(fontsize=7, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    with figure(path, 6.4, 3.6, dpi=150) as drawn:
+        axis = drawn.subplots()
+        for (label, points), colour in zip(lines.items(), SERIES, strict=False):
+            axis.loglog(*zip(*points, strict=True), color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
+        axis.set(xlabel="envs", ylabel="agent steps a second")
+        axis.legend()
     return True

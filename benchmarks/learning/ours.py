@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 
-from warpworld.cli.profile.instrumentation import POLICY, VALUES
 from warpworld.cli.profile.profile import operations_of
 from warpworld.config import RunConfig
 from warpworld.config.endless import load_endless
 from warpworld.trainers.cpu_tuning import tune_for_cpu
-from warpworld.trainers.measurements import Metrics
+from warpworld.trainers.spans import POLICY, VALUES
+from warpworld.trainers.timing import Times, timed_iterations
 from warpworld.trainers.trainer import Trainer
 
-from .settings import WARM_UP, Setting, Times, Watch
+from .settings import LEAST, WARM_UP, Setting
 
 
 @dataclass(frozen=True)
@@ -54,18 +52,9 @@ def of_warpworld(task: Task, fused: bool = True) -> Callable[[Setting, float], T
     """Measures a training run, by C++ where it can or by torch alone."""
 
     def measured(setting: Setting, seconds: float) -> Times:
-        trainer, watch = Trainer(task.loaded(setting, fused)), Watch(seconds)
+        trainer = Trainer(task.loaded(setting, fused))
         tune_for_cpu(trainer.world.device)
-        totals, updates, clock = list[float](), list[float](), [time.process_time()]
-
-        def note(metrics: Metrics) -> None:
-            totals.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
-            updates.append(metrics["perf/update_s"])
-            clock.append(time.process_time())
-
-        trainer.train(None, on_iteration=note, stop=watch.is_over)  # it leaves nothing behind
-        cpus = [after - before for before, after in pairwise(clock)]
-        return Times(totals[WARM_UP:], cpus[WARM_UP:], updates[WARM_UP:])
+        return timed_iterations(trainer, seconds, LEAST, WARM_UP)
 
     return measured
 

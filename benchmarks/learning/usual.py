@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from warpworld.trainers.timing import Times
+
 from . import eager
-from .settings import WARM_UP, Setting, Times, timed
+from .settings import WARM_UP, Setting, timed
 
 
 def of_torch(make_env: Callable[[int], Any]) -> Callable[[Setting, float], Times]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import torch
 
 from warpworld.trainers.precisions import products_of
+from warpworld.trainers.timing import Times
 
 from . import eager
 from .ours import Task, of_warpworld
-from .settings import Setting, Times
+from .settings import Setting
 from .usual import of_jax, of_torch
 
 Measure = Callable[[Setting, float], Times]  # in so many seconds, about

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.drawing.palette import ROLES, SERIES
+from warpworld.drawing.figures import figure
+from warpworld.drawing.palette import SERIES
 
 from .summary import Runs
 from .tasks import ALGORITHMS, TASKS
@@ -17,27 +18,18 @@ POINTS = 60  # of a line
 
 def draw(results: Runs, path: Path) -> None:
     """Draw means over seeds against env steps, and the range from the least seed to the best."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(2.9 * len(results), 2.8), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    for axis, (task, found) in zip(figure.subplots(1, len(results), squeeze=False)[0], results.items(), strict=True):
-        about = TASKS[task]
-        for algorithm, runs in found.items():
-            colour = SERIES[ALGORITHMS.index(algorithm)]
-            steps = np.linspace(0, about.env_steps, POINTS + 1)[1:]
-            values = np.array([_values(run["curve"], about.curve, steps) for run in runs])
-            axis.plot(steps / 1e6, values.mean(0), color=colour, linewidth=1.4, label=algorithm.upper())
-            axis.fill_between(steps / 1e6, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
-        axis.set_title(task, fontsize=10, loc="left")
-        axis.set_ylabel(f"{about.measures}, exploring", fontsize=8)
-        axis.set_xlabel("million env steps", fontsize=8)
-        axis.tick_params(labelsize=8)
-        axis.grid(color=ROLES["grid"][0], linewidth=0.8)
-        axis.spines[["top", "right"]].set_visible(False)
-    axis.legend(fontsize=7, frameon=False)
-    figure.savefig(path)
+    with figure(path, 2.9 * len(results), 2.8, dpi=150) as drawn:
+        axes = drawn.subplots(1, len(results), squeeze=False)[0]
+        for axis, (task, found) in zip(axes, results.items(), strict=True):
+            about = TASKS[task]
+            for algorithm, runs in found.items():
+                colour = SERIES[ALGORITHMS.index(algorithm)]
+                steps = np.linspace(0, about.env_steps, POINTS + 1)[1:]
+                values = np.array([_values(run["curve"], about.curve, steps) for run in runs])
+                axis.plot(steps / 1e6, values.mean(0), color=colour, linewidth=1.4, label=algorithm.upper())
+                axis.fill_between(steps / 1e6, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
+            axis.set(title=task, ylabel=f"{about.measures}, exploring", xlabel="million env steps")
+        axis.legend()
 
 
 def _values(curve: list[Any], metric: str, steps: Any) -> Any:

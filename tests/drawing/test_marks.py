@@ -99,9 +99,22 @@ def test_the_nearest_colour_is_suggested() -> None:
         check_colours(Drawing(VIEW, [Arrowheads(0, 0, 1, 0, fill="taggr")]), ["ink", "tagger"])
 
 
+def kinds_of(base: type[Mark]) -> set[type[Mark]]:
+    """The classes that are made of a base and that no other class is made of."""
+    below = base.__subclasses__()
+    return set().union(*map(kinds_of, below)) if below else {base}
+
+
 def test_every_kind_is_listed() -> None:
-    assert set(MARKS.values()) == set(Mark.__subclasses__())
+    assert set(MARKS.values()) == kinds_of(Mark)
     assert MARKS["Rectangles"] is Rectangles
+
+
+def test_a_style_is_given_by_keyword() -> None:
+    with pytest.raises(TypeError, match="positional argument"):
+        Discs(0, 0, 1, "ink")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="fill"):
+        Segments(0, 0, 1, 1, fill="ink")  # type: ignore[call-arg]
 
 
 def test_places_of_agents() -> None:

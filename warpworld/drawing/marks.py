@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ _HEX = re.compile(r"#[0-9a-fA-F]{6}\Z")
 _ALIGNMENTS = ("left", "center", "right")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mark:
     """Something drawn. All lengths are in the env's own units, line widths too; numbers must be finite.
 
@@ -30,11 +30,13 @@ class Mark:
         columns: fields that hold one number for each thing drawn; a single number stands for all.
         colours: fields that name a colour; None leaves that part out.
         lengths: fields that hold one number of at least 0.
+        opacity: 0 is not seen, 1 hides what is below.
     """
 
     columns: ClassVar[tuple[str, ...]] = ()
-    colours: ClassVar[tuple[str, ...]] = ("fill", "outline")
-    lengths: ClassVar[tuple[str, ...]] = ("line_width", "opacity")
+    colours: ClassVar[tuple[str, ...]] = ()
+    lengths: ClassVar[tuple[str, ...]] = ("opacity",)
+    opacity: float = 1.0
 
     def __post_init__(self) -> None:
         columns = {name: _numbers(self, name) for name in self.columns}
@@ -58,22 +60,37 @@ class Mark:
         return type(self).__name__
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Line(Mark):
+    """A mark of lines alone."""
+
+    colours: ClassVar[tuple[str, ...]] = ("outline",)
+    lengths: ClassVar[tuple[str, ...]] = ("line_width", "opacity")
+    outline: str | None = "ink"
+    line_width: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shape(Line):
+    """A mark with an inside; its outline is left out unless it has a colour."""
+
+    colours = ("fill", "outline")
+    fill: str | None = "ink"
+    outline: str | None = None
+
+
 @dataclass(frozen=True, eq=False)
-class Discs(Mark):
+class Discs(Shape):
     """Discs, or rings where only ``outline`` is given. Columns: centre ``x``, ``y`` and ``radius``."""
 
     columns = ("x", "y", "radius")
     x: Any
     y: Any
     radius: Any
-    fill: str | None = "ink"
-    outline: str | None = None
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Rectangles(Mark):
+class Rectangles(Shape):
     """Upright rectangles. Columns: the corner of lowest ``x`` and ``y``, ``width`` and ``height``."""
 
     columns = ("x", "y", "width", "height")
@@ -81,14 +98,10 @@ class Rectangles(Mark):
     y: Any
     width: Any
     height: Any
-    fill: str | None = "ink"
-    outline: str | None = None
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Arrowheads(Mark):
+class Arrowheads(Shape):
     """Darts that show a heading. Columns: ``x``, ``y`` of the middle, ``length``, ``direction``.
 
     ``direction`` is in radians: 0 along x, growing from x towards y.
@@ -99,14 +112,10 @@ class Arrowheads(Mark):
     y: Any
     length: Any
     direction: Any
-    fill: str | None = "ink"
-    outline: str | None = None
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Wedges(Mark):
+class Wedges(Shape):
     """Sectors of a disc, such as fields of view. Columns: ``x``, ``y``, ``radius``, ``direction``, ``angle``.
 
     ``direction`` is that of the middle, ``angle`` the whole opening, both in radians.
@@ -118,51 +127,35 @@ class Wedges(Mark):
     radius: Any
     direction: Any
     angle: Any
-    fill: str | None = "ink"
-    outline: str | None = None
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Segments(Mark):
+class Segments(Line):
     """Straight lines, each from (``x``, ``y``) to (``to_x``, ``to_y``)."""
 
     columns = ("x", "y", "to_x", "to_y")
-    colours = ("outline",)
     x: Any
     y: Any
     to_x: Any
     to_y: Any
-    outline: str | None = "ink"
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Polyline(Mark):
+class Polyline(Line):
     """One line through the points (``x``, ``y``)."""
 
     columns = ("x", "y")
-    colours = ("outline",)
     x: Any
     y: Any
-    outline: str | None = "ink"
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Polygon(Mark):
+class Polygon(Shape):
     """One closed shape with corners (``x``, ``y``)."""
 
     columns = ("x", "y")
     x: Any
     y: Any
-    fill: str | None = "ink"
-    outline: str | None = None
-    line_width: float = 0.0
-    opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,9 +169,9 @@ class Text(Mark):
     y: Any
     text: str
     size: float
+    _: KW_ONLY
     fill: str | None = "ink"
     align: str = "center"
-    opacity: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -196,14 +189,12 @@ class Image(Mark):
     """
 
     columns = ("x", "y", "width", "height")
-    colours = ()
-    lengths = ("opacity",)
     x: Any
     y: Any
     width: Any
     height: Any
     pixels: Any
-    opacity: float = 1.0
+    _: KW_ONLY
     on_paper: bool = False
 
     def __post_init__(self) -> None:

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warpworld.drawing.palette import ROLES, SERIES
-from warpworld.drawing.writing import replacing
-from warpworld.files import readable
-from warpworld.private_folder import keep_matplotlib_quiet
+from warpworld.drawing.figures import figure
+from warpworld.drawing.palette import SERIES
 from warpworld.runs.metric_files import read_metrics
 from warpworld.runs.metrics import Point, curve_of, own_metrics, unbroken
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
 _RETURN = re.compile(r"charts/(.+)/episodic_return\Z")
 _LENGTH = "charts/episodic_length"
-_INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
 
 
 def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | None = None) -> Path:
@@ -36,10 +33,6 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     Raises:
         RunError: the metrics cannot be read, or the picture cannot be written.
     """
-    keep_matplotlib_quiet()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     rows = read_metrics(metrics_path).rows
     policies = list(dict.fromkeys(match[1] for row in rows for name in row if (match := _RETURN.match(name))))
     panels = [
@@ -49,29 +42,18 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     own = own_metrics(dict.fromkeys(name for row in rows for name in row))
     panels += [(heading, "mean of an episode", name) for name, heading in own.items()]
 
-    figure = Figure(figsize=(4.4 * len(panels), 3.6), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(readable(title or Path(metrics_path).resolve().parent.name), color=_INK, fontsize=11)
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
-        colour = SERIES[index % (len(SERIES) - 1)] if _RETURN.match(key) else SERIES[-1 if key == _LENGTH else -2]
-        _draw_panel(axis, heading, unit, curve_of(rows, key), colour)
-
-    with replacing(Path(png_path)) as unfinished:
-        figure.savefig(unfinished, format="png")
+    with figure(png_path, 4.4 * len(panels), 3.6, title or Path(metrics_path).resolve().parent.name) as drawn:
+        axes = drawn.subplots(1, len(panels), squeeze=False)[0]
+        for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):
+            colour = SERIES[index % (len(SERIES) - 1)] if _RETURN.match(key) else SERIES[-1 if key == _LENGTH else -2]
+            axis.set(title=heading, xlabel="env steps", ylabel=unit)
+            _draw_points(axis, curve_of(rows, key), colour)
     return Path(png_path)
 
 
-def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[Point], colour: str) -> None:
+def _draw_points(axis: Axes, points: Sequence[Point], colour: str) -> None:
     from matplotlib.ticker import EngFormatter
 
-    axis.set_title(heading, color=_INK, fontsize=10)
-    axis.set_xlabel("env steps", color=_INK, fontsize=9)
-    axis.set_ylabel(unit, color=_INK, fontsize=9)
-    axis.grid(color=_GRID, linewidth=0.8)
-    axis.set_axisbelow(True)
-    axis.tick_params(colors=_INK, labelsize=8, length=3)
-    axis.spines[["top", "right"]].set_visible(False)
     axis.xaxis.set_major_formatter(EngFormatter(sep=""))
     parts = unbroken(points)
     if parts:
@@ -82,4 +64,4 @@ def _draw_panel(axis: Axes, heading: str, unit: str, points: Sequence[Point], co
             axis.plot(*zip(*lone, strict=True), color=colour, linestyle="", marker="o", markersize=3)
         axis.set_xlim(left=0)
     else:
-        axis.text(0.5, 0.5, "no episode has ended", transform=axis.transAxes, ha="center", color=_INK, fontsize=9)
+        axis.text(0.5, 0.5, "no episode has ended", transform=axis.transAxes, ha="center")

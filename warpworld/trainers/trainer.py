@@ -32,6 +32,7 @@ from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.precisions import check_precision
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.processes.shards import Layout, gather_store, restore_store
+from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, UPDATE, span
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 
 
@@ -171,7 +172,8 @@ class Trainer:
         self._started = time.perf_counter() - self.seconds
         self._save(run)
         while not self.is_finished and not self.processes.any(stop() or failure is not None):
-            metrics = self._iterate()
+            with span(OTHER):
+                metrics = self._iterate()
             if self._is_evaluated(self.iteration):
                 with self._products():
                     metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
@@ -200,13 +202,14 @@ class Trainer:
         self._set_scheduled()
         self.league.begin(self.iteration)
         # the rollout
-        with self._products():
+        with self._products(), span(ROLLOUT):
             self.collector.collect()
         # statistics of episodes and matches
-        self.episodes.add_up()
-        self.own_metrics.add_up()
-        self.league.take_results()
-        self.collector.check_finite()
+        with span(CHECKS):
+            self.episodes.add_up()
+            self.own_metrics.add_up()
+            self.league.take_results()
+            self.collector.check_finite()
         # the updates
         collected = time.perf_counter()
         seconds = self._learn(is_read)
@@ -241,7 +244,7 @@ class Trainer:
         progress, seconds = Progress(self.iteration / self.num_iterations, self.env_steps, self.generator), Metrics()
         for name, algorithm in self.algorithms.items():
             began = time.perf_counter()
-            with self._products():
+            with self._products(), span(UPDATE, name):
                 found = algorithm.learn(progress)
             self._measurements.take(name, found, algorithm.charts())
             if is_timed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from warpworld.drawing.figures import INK, figure
 from warpworld.drawing.palette import ROLES, SERIES
 
 from .arms import ARMS
@@ -22,31 +23,22 @@ def draw(results: Results, path: Path) -> None:
         results: by arm.
         path: the PNG.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10.0, 4.0), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(1, len(PANELS))
-    for axis, (whose, random, title) in zip(axes, PANELS, strict=True):
-        for i, name in enumerate(ARMS):
-            if name in results and results[name][random] is not None:
-                _draw_arm(axis, name, results[name], whose, random, _style(name, i))
-        axis.axhline(1.0, color=ROLES["muted"][0], linewidth=0.8)
-        axis.axhline(GOOD, color=ROLES["muted"][0], linewidth=0.8, linestyle=":")
-        axis.set_title(f"hits, times a random agent's, {title}", fontsize=10, loc="left")
-        axis.set_xlabel("seconds of a core", fontsize=8)
-        axis.tick_params(labelsize=8)
-        axis.grid(color=ROLES["grid"][0], linewidth=0.8)
-        axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside right center", fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    with figure(path, 10.0, 4.0, dpi=150) as drawn:
+        axes = drawn.subplots(1, len(PANELS))
+        for axis, (whose, random, title) in zip(axes, PANELS, strict=True):
+            for i, name in enumerate(ARMS):
+                if name in results and results[name][random] is not None:
+                    _draw_arm(axis, name, results[name], whose, random, _style(name, i))
+            axis.axhline(1.0, color=ROLES["muted"][0], linewidth=0.8)
+            axis.axhline(GOOD, color=ROLES["muted"][0], linewidth=0.8, linestyle=":")
+            axis.set(title=f"hits, times a random agent's, {title}", xlabel="seconds of a core")
+        drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
 
 
 def _style(name: str, index: int) -> dict[str, Any]:
     if name == FIRST:
-        return {"color": ROLES["ink"][0], "linewidth": 2.0}
+        return {"color": INK, "linewidth": 2.0}
     return {"color": SERIES[index % len(SERIES)], "linestyle": DASHES[index // len(SERIES)], "linewidth": 1.2}
 
 

@@ -13,14 +13,34 @@ from torch import nn
 
 from warpworld.cli.main import main
 from warpworld.cli.profile.advice import advice
-from warpworld.cli.profile.instrumentation import ENV_STEP, GRADIENT, LOSS, POLICY, SAMPLING, STEP, VALUES
 from warpworld.cli.profile.machine import Peak
 from warpworld.cli.profile.operations import Operations
 from warpworld.cli.profile.picture import draw_profile
 from warpworld.cli.profile.profile import Profile, Row, profile
-from warpworld.cli.profile.span_timer import Span
+from warpworld.config import config_from_dict
 from warpworld.config.endless import load_endless
 from warpworld.policies.linear_tanh import linear_tanh, pointwise
+from warpworld.trainers.spans import (
+    ACT_AND_STEP,
+    CHECKS,
+    ENV_STEP,
+    GRADIENT,
+    LOSS,
+    NORMALISER,
+    ORDER,
+    OTHER,
+    PASSES,
+    POLICY,
+    RETURNS,
+    ROLLOUT,
+    SAMPLING,
+    STEP,
+    UPDATE,
+    VALUES,
+    Span,
+)
+
+pytestmark = pytest.mark.cpu_backend  # its parts; those of CUDA graphs are in tests/trainers/test_spans.py
 
 SMALL = ("trainer.num_envs=8", "trainer.num_steps=4", "policy.*.num_minibatches=2", "policy.*.update_epochs=3")
 FORWARD = 2 * (4 * 64 + 64 * 64 + 64 * 2), 2 * (4 * 64 + 64 * 64 + 64 * 1)  # of cartpole's actor, and of its critic
@@ -50,19 +70,24 @@ def test_a_layer_with_its_activation_counts_as_its_product() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fused", [True, False])
-def test_an_iteration_of_ppo(fused: bool) -> None:
-    found = profile(load_endless("cartpole", [*SMALL, f"trainer.fused={fused}", "trainer.device=cpu"]), 0.0)
-    rows = 8 * 4
+@pytest.mark.parametrize("overrides", [[], ["policy.agent.target_kl=1.0"], ["trainer.fused=false"]])
+def test_an_iteration_of_ppo(overrides: list[str]) -> None:
+    """One call of C++ is one row, with the operations of all that it does."""
+    fused, rows = not overrides or "fused" not in overrides[0], 8 * 4
+    found = profile(load_endless("cartpole", [*SMALL, *overrides, "trainer.device=cpu"]), 0.0)
     assert found.env_steps == rows and found.iterations == 3 and found.fused == ["agent"] * fused
     assert all(row.seconds >= 0 for row in found.rows) and found.seconds > 0
     assert [row.seconds for row in found.rows] == sorted((row.seconds for row in found.rows), reverse=True)
-    assert of(found, POLICY).operations == rows * FORWARD[0]
+    rollout = {ACT_AND_STEP: ""} if fused else {POLICY: "agent", SAMPLING: "agent", ENV_STEP: ""}
+    update = [PASSES] if fused else [GRADIENT, LOSS, STEP]
+    learner = dict.fromkeys((*update, VALUES, ORDER, RETURNS, NORMALISER, UPDATE), "agent")
+    whole = dict.fromkeys((ROLLOUT, CHECKS, OTHER), "")
+    assert {(row.part.name, row.part.policy) for row in found.rows} == {**rollout, **learner, **whole}.items()
+    assert sum(row.operations for row in found.rows if row.part.name in rollout) == rows * FORWARD[0]
     assert of(found, VALUES).operations == (rows + 8) * FORWARD[1]  # and of what follows the last step
-    learnt = [row for row in found.rows if row.part.name in (GRADIENT, LOSS)]
+    learnt = [row for row in found.rows if row.part.name in update]
     assert sum(row.operations for row in learnt) == 3 * rows * GRADIENTS
-    assert of(found, GRADIENT).by_torch is not fused and of(found, STEP).by_torch
-    assert of(found, ENV_STEP, "").operations == 0
+    assert all(row.by_torch is not fused for row in learnt)
     assert found.peak.operations > 1e8 and found.peak.nbytes > 1e7
 
 
@@ -84,10 +109,19 @@ def made_up(**seconds: float) -> Profile:
     return Profile(rows, 1000, Peak(1e10, 1e10), [], "cpu", 1, 5)
 
 
+def acting_in_one_call(share: float) -> Profile:
+    found = made_up(acting=share, other=1.0 - share)
+    return dataclasses.replace(
+        found, rows=[dataclasses.replace(found.rows[0], part=Span(ACT_AND_STEP)), *found.rows[1:]]
+    )
+
+
 @pytest.mark.parametrize(
     ("found", "overrides", "said"),
     [
         (made_up(env_step=0.6, gradient=0.4), [], ["the env step takes 60%"]),
+        (made_up(env_step=0.3, other=0.7), [], []),
+        (acting_in_one_call(0.6), [], ["policies, sampling and env step take 60%, in one call of C++ a step"]),
         (made_up(policy=0.5, gradient=0.3, other=0.2), [], ["policies and sampling take 50%, on 256 envs at a time"]),
         (made_up(policy=0.5, gradient=0.3, other=0.2), ["trainer.num_envs=2048"], []),
         (made_up(gradient=0.7, other=0.3), [], ["agent: torch computes its gradient, 70% of the time, at 10%"]),
@@ -111,6 +145,25 @@ def test_fused_gradients_are_not_blamed_on_torch() -> None:
     assert advice(found, load_endless("cartpole")) == []
 
 
+def test_a_graph_is_said_to_be_one_part() -> None:
+    found = dataclasses.replace(made_up(update=0.7, other=0.3), device="cuda")
+    assert ["a CUDA graph is one part" in sentence for sentence in advice(found, load_endless("cartpole"))] == [True]
+    assert advice(found, load_endless("cartpole", ["trainer.graph_steps=0"])) == []
+
+
+@pytest.mark.long
+def test_groups_of_one_policy_are_one_part() -> None:
+    config = load_endless(
+        "tag_gridworld",
+        ["trainer.num_envs=4", "trainer.num_steps=5", "trainer.device=cpu", "policy.*.num_minibatches=1"],
+    )
+    data = config.to_dict()
+    data["policy"] = {"both": {**data["policy"]["tagger"], "groups": ["tagger", "runner"], "num_minibatches": 1}}
+    data["trainer"]["fused"] = False
+    found = profile(config_from_dict(data), 0.0)
+    assert {row.part.policy for row in found.rows if row.part.name in (POLICY, SAMPLING, STEP)} == {"both"}
+
+
 def test_a_picture_is_drawn(tmp_path: Path) -> None:
     path = draw_profile(made_up(gradient=0.7, other=0.299, policy=0.001), "cartpole", tmp_path / "profile.png")
     with Image.open(path) as picture:
@@ -124,12 +177,12 @@ def test_the_command_prints_a_table_and_advice(tmp_path: Path, capsys: pytest.Ca
     assert main([*words, "--draw", str(path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "part" and lines[0].endswith("of memory's peak")
-    assert any(line.startswith("gradient") and "agent" in line for line in lines)
+    assert any(line.startswith(PASSES) and "agent" in line for line in lines)
     assert any("ms for 32 env steps, mean of" in line and "a plain product makes" in line for line in lines)
     assert path.is_file() and sorted(tmp_path.iterdir()) == [path]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {part["part"] for part in found["parts"]} >= {GRADIENT, POLICY, ENV_STEP}
+    assert {part["part"] for part in found["parts"]} >= {PASSES, VALUES, ACT_AND_STEP}
     assert found["env_steps"] == 32 and found["peak_operations_per_s"] > 0
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 
-from warpworld.cli.profile.span_timer import Span, SpanTimer
+from warpworld.cli.profile.span_timer import SpanTimer
+from warpworld.trainers.spans import Span, recording, span, spanned, spanned_items
 
 
 class Meter:
@@ -41,10 +41,21 @@ def test_parts_are_booked_without_the_parts_within_them() -> None:
     }
 
 
-def test_functions_and_generators_are_watched_until_it_is_restored() -> None:
+def test_nothing_is_recorded_unless_it_is_asked_for() -> None:
+    timer = SpanTimer(Meter().read)
+    with span("before"), recording(timer), span("meanwhile"):
+        pass
+    with span("after"):
+        pass
+    assert list(timer.totals) == [Span("meanwhile")]
+
+
+def test_functions_and_items_are_spans() -> None:
     meter = Meter()
 
+    @spanned("work")
     def work(seconds: float) -> str:
+        """Worker."""
         meter.now += seconds
         return "done"
 
@@ -53,46 +64,27 @@ def test_functions_and_generators_are_watched_until_it_is_restored() -> None:
             meter.now += 1
             yield item
 
-    thing = SimpleNamespace(work=work, items=items)
-    timer = SpanTimer(meter.read)
-    timer.watch(thing, "work", Span("work"))
-    timer.watch(thing, "items", Span("items"))
-    assert thing.work(seconds=3) == "done"
-    found = []
-    for item in thing.items():
-        meter.now += 100  # nobody's
-        found.append(item)
+    timer, found = SpanTimer(meter.read), []
+    with recording(timer):
+        assert work(seconds=3) == "done" and work.__doc__ == "Worker."
+        for item in spanned_items("items", items()):
+            meter.now += 100  # nobody's
+            found.append(item)
     assert found == [0, 1, 2]
     assert {part.name: sums[0] for part, sums in timer.totals.items()} == {"work": 3.0, "items": 3.0}
-    timer.restore()
-    assert thing.work is work and thing.items is items
-
-
-def test_a_class_s_function_is_given_back_to_the_class() -> None:
-    class Thing:
-        def work(self) -> int:
-            return 7
-
-    thing, timer, own = Thing(), SpanTimer(Meter().read), Thing.work
-    timer.watch(thing, "work", Span("of one"))
-    timer.watch(Thing, "work", Span("of all"))
-    assert thing.work() == 7 and Thing().work() == 7
-    timer.restore()
-    assert Thing.work is own and "work" not in vars(thing)
 
 
 def test_what_fails_is_booked_and_left() -> None:
     meter = Meter()
-
-    def fail() -> None:
-        meter.now += 2
-        raise ValueError("no")
-
-    thing, timer = SimpleNamespace(fail=fail), SpanTimer(meter.read)
-    timer.watch(thing, "fail", Span("fail"))
-    timer.enter(Span("around"))
-    with pytest.raises(ValueError, match="no"):
-        thing.fail()
-    meter.now += 1
-    timer.leave()
+    timer = SpanTimer(meter.read)
+    with pytest.raises(ValueError, match="no"), recording(timer), span("around"):
+        try:
+            with span("fail"):
+                meter.now += 2
+                raise ValueError("no")
+        finally:
+            meter.now += 1
     assert timer.totals == {Span("fail"): [2.0, 20.0], Span("around"): [1.0, 10.0]}
+    with span("later"):
+        meter.now += 5
+    assert len(timer.totals) == 2

@@ -14,8 +14,10 @@ from typing import Any
 
 from warpworld.cli.bench.checkout import Checkout
 from warpworld.errors import RunError
+from warpworld.trainers import timing
 
 WORKER = Path(__file__).with_name("worker.py")
+TIMING = Path(timing.__file__)  # of this commit, for all
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class _Worker:
     def __init__(self, side: Side, num_envs: int | None, device: str | None) -> None:
         self._side = side
         what = "train" if side.is_trained else "step"
-        words = [what, side.name, json.dumps(num_envs), json.dumps(dict(side.params)), json.dumps(device)]
+        words = [str(TIMING), what, side.name, json.dumps(num_envs), json.dumps(dict(side.params)), json.dumps(device)]
         here = Path.cwd() if side.checkout is None else side.checkout.folder
         before = os.environ.get("PYTHONPATH")
         paths = [*_import_paths(here), *([before] if before else [])]

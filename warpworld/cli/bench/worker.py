@@ -1,21 +1,23 @@
 """A process that steps one world with random actions, or trains, for as long as each line of its input says.
 
 It is run as a script, so that another commit's warpworld, which may lack this file, is measured by the same code. Its
-arguments are what it does, a name, and as JSON a number of envs, parameters or settings, and a device. It answers a
-line of JSON at first, about the world, and one for each line that it reads: seconds of a step or of an iteration. What
-an environment prints goes to standard error.
+arguments are the file that times iterations, what it does, a name, and as JSON a number of envs, parameters or
+settings, and a device. It answers a line of JSON at first, about the world, and one for each line that it reads:
+seconds of a step or of an iteration. What an environment prints goes to standard error.
 """
 
 import inspect
 import json
 import os
+import runpy
+import statistics
 import sys
 import time
 from typing import Any
 
 CALLS = 8  # steps between two looks at the clock
 DRAWS = 16  # sets of random actions, used in turn
-WARM_UP = 2  # iterations that do not count: they build networks, and touch memory for the first time
+WARM_UP = 2  # iterations that do not count
 
 
 def main() -> None:
@@ -26,7 +28,7 @@ def main() -> None:
     def answer(**values: Any) -> None:
         print(json.dumps(values), file=answers, flush=True)
 
-    what, name, *given = sys.argv[1:]
+    _, what, name, *given = sys.argv[1:]
     try:
         kind: type[Stepping | Training] = Training if what == "train" else Stepping
         work = kind(name, *map(json.loads, given))
@@ -100,20 +102,13 @@ class Training:
         self._trainer = Trainer(config)
         tune_for_cpu(self._trainer.world.device)
         self.world, self.env_steps = self._trainer.world, config.trainer.num_envs * config.trainer.num_steps
-        for _ in range(WARM_UP):
-            self.measured(0.0)
+        self._timed_iterations = runpy.run_path(sys.argv[1])["timed_iterations"]
+        self._timed_iterations(self._trainer, 0.0, WARM_UP)
 
     def measured(self, wanted: float) -> dict[str, float]:
         """Mean seconds of an iteration, and of its rollout, over at least ``wanted``."""
-        rollouts: list[float] = []
-        iterations: list[float] = []
-
-        def note(metrics: Any) -> None:
-            rollouts.append(metrics["perf/rollout_s"])
-            iterations.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
-
-        self._trainer.train(None, note, lambda: bool(iterations) and sum(iterations) >= wanted)
-        return {"seconds": sum(iterations) / len(iterations), "rollout": sum(rollouts) / len(rollouts)}
+        times = self._timed_iterations(self._trainer, wanted)
+        return {"seconds": statistics.mean(times.totals), "rollout": statistics.mean(times.rollouts)}
 
 
 def _drawn(world: Any, generator: Any) -> dict[str, Any]:

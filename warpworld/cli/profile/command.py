@@ -23,8 +23,8 @@ def add_parsers(commands: Any) -> None:
         "profile",
         help="show where the time of an iteration goes",
         description="Train for a moment and time each part of an iteration: env step, policies, sampling, values, "
-        "returns, gradients, optimisers. Counts operations, compares them with a plain product on this machine, and "
-        "says what to change. Writes nothing.",
+        "returns, gradients, optimisers; what one call of C++ or one CUDA graph does is one part. Counts operations, "
+        "compares them with a plain product on this machine, and says what to change. Writes nothing.",
     )
     profile.add_argument(
         "words", metavar="CONFIG key=value", nargs="+", help="a YAML file or a packaged config, and overrides"

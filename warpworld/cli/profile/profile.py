@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from warpworld.cli.profile.instrumentation import GRADIENT, LOSS, POLICY, VALUES, watch_iterations
 from warpworld.cli.profile.machine import Peak, measure_peak
 from warpworld.cli.profile.operations import Operations
-from warpworld.cli.profile.span_timer import Span, SpanTimer
+from warpworld.cli.profile.span_timer import SpanTimer
 from warpworld.config import RunConfig, config_from_dict
-from warpworld.config.endless import NEVER, endless
+from warpworld.config.endless import endless
 from warpworld.trainers.algorithms.off_policy import OffPolicy
+from warpworld.trainers.spans import (
+    ACT_AND_STEP,
+    DRAW,
+    ENV_STEP,
+    GRADIENT,
+    LOSS,
+    NORMALISER,
+    ORDER,
+    PASSES,
+    POLICY,
+    PRIORITIES,
+    RETURNS,
+    ROLLOUT,
+    SAMPLING,
+    STEP,
+    UPDATE,
+    VALUES,
+    Span,
+    recording,
+)
+from warpworld.trainers.timing import timed_iterations
 from warpworld.trainers.trainer import Trainer
 
 WARM_UP = 3  # iterations that do not count
 LEAST = 3  # iterations that count
 BY_CPP = (POLICY, VALUES, GRADIENT)  # of a policy with fused networks
+CALLS = (ACT_AND_STEP, PASSES)  # of C++, each for several parts
+# The part that a part is within where it has no row of its own, since one call or one CUDA graph does both.
+WITHIN = {
+    **dict.fromkeys((POLICY, SAMPLING, ENV_STEP), ACT_AND_STEP),
+    ACT_AND_STEP: ROLLOUT,
+    **dict.fromkeys((LOSS, STEP, DRAW, PRIORITIES), GRADIENT),
+    GRADIENT: PASSES,
+    **dict.fromkeys((PASSES, VALUES, RETURNS, ORDER, NORMALISER), UPDATE),
+}
 
 
 @dataclass(frozen=True)
@@ -86,8 +115,8 @@ class Profile:
 def profile(config: RunConfig, seconds: float) -> Profile:
     """Train for a moment and book the time of each part; nothing is written.
 
-    Parts are timed one after the other, so on cuda without graphs, and with a wait for the device around each. Then an
-    iteration is done by torch alone, which counts operations.
+    The parts are those that Python starts one after the other, on cuda with a wait for the device around each; what one
+    call of C++ or one CUDA graph does is one part. Then an iteration is done by torch alone, which counts operations.
 
     Args:
         config: of a run.
@@ -96,21 +125,20 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     Raises:
         WarpworldError: the config cannot be trained.
     """
-    trainer = Trainer(_without_pauses(config))
+    trainer = Trainer(endless(config))
     try:
         device, wait = trainer.world.device, _waiting(trainer.world.device)
-        timer, iterations = _timed(trainer, seconds, wait)
+        timed, iterations = _timed(trainer, seconds, wait)
         peak = measure_peak(device, wait)
         fused = [name for name, policy in trainer.policies.items() if policy is not None and _is_fused(policy)]
     finally:
         trainer.world.close()
-    counted = _counted(_without_pauses(config, fused=False))
+    counted = _placed(_counted(config), timed)
     rows = []
-    for part, (spent,) in timer.totals.items():
-        operations, nbytes = counted.get(part, (0.0, 0.0))
-        by_torch = part.policy not in fused or part.name not in BY_CPP
+    for part, (spent,) in timed.items():
+        by_torch = part.name not in CALLS and (part.policy not in fused or part.name not in BY_CPP)
+        operations, nbytes = counted[part]
         rows.append(Row(part, spent / iterations, operations, nbytes, by_torch))
-    rows = _with_losses(rows, counted)
     rows.sort(key=lambda row: -row.seconds)
     sizes = config.trainer
     return Profile(
@@ -124,73 +152,77 @@ def operations_of(config: RunConfig) -> dict[Span, float]:
     Raises:
         WarpworldError: the config cannot be trained.
     """
-    return {part: counts[0] for part, counts in _counted(_without_pauses(config, fused=False)).items()}
+    return {part: counts[0] for part, counts in _counted(config).items()}
 
 
-def _warm_up(trainer: Trainer, iterations: int) -> None:
-    """Do what happens only once, until all algorithms learn."""
-    replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]
-    for _ in range(iterations):
-        trainer._iterate()
-    while any(each.transitions < each.settings.learning_starts for each in replays):
-        trainer._iterate()
+def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[dict[Span, list[float]], int]:
+    """Seconds of each part in iterations of a warm trainer, and how many these are."""
 
-
-def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[SpanTimer, int]:
     def clock() -> tuple[float]:
         wait()
         return (time.perf_counter(),)
 
     _warm_up(trainer, WARM_UP)
-    timer, iterations, until = SpanTimer(clock), 0, time.perf_counter() + seconds
-    watch_iterations(timer, trainer)
-    try:
-        while iterations < LEAST or time.perf_counter() < until:
-            trainer._iterate()
-            iterations += 1
-    finally:
-        timer.restore()
-    return timer, iterations
+    timer = SpanTimer(clock)
+    with recording(timer):
+        times = timed_iterations(trainer, seconds, LEAST)
+    return _by_policy(timer.totals, trainer.config), len(times.totals)
 
 
 def _counted(config: RunConfig) -> dict[Span, list[float]]:
     """Operations and bytes of an iteration that torch does, by part."""
-    trainer, counter = Trainer(config), Operations()
+    data = endless(config).to_dict()
+    data["trainer"] |= {"graph_steps": 0, "fused": False}
+    trainer, counter = Trainer(config_from_dict(data)), Operations()
     try:
         _warm_up(trainer, 1)
         timer = SpanTimer(counter.read)
-        watch_iterations(timer, trainer)
-        try:
-            with counter:
-                trainer._iterate()
-        finally:
-            timer.restore()
+        with recording(timer), counter:
+            timed_iterations(trainer, 0.0)
     finally:
         trainer.world.close()
-    return timer.totals
+    return _by_policy(timer.totals, config)
 
 
-def _with_losses(rows: list[Row], counted: dict[Span, list[float]]) -> list[Row]:
-    """Where C++ does forward, loss and gradient at once, that row has the operations of both."""
-    found = []
-    for row in rows:
-        loss = counted.get(Span(LOSS, row.part.policy), [0.0, 0.0])
-        if row.part.name == GRADIENT and not row.by_torch:
-            row = replace(row, operations=row.operations + loss[0], nbytes=row.nbytes + loss[1])
-        found.append(row)
+def _warm_up(trainer: Trainer, iterations: int) -> None:
+    """Do what happens only once, until all algorithms learn."""
+    timed_iterations(trainer, 0.0, iterations)
+    replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]
+    while any(each.transitions < each.settings.learning_starts for each in replays):
+        timed_iterations(trainer, 0.0)
+
+
+def _by_policy(totals: Mapping[Span, Sequence[float]], config: RunConfig) -> dict[Span, list[float]]:
+    """Sums over a policy's groups, of parts that act."""
+    policies = {group: name for name, entry in config.policy.items() for group in entry.groups}
+    found: dict[Span, list[float]] = {}
+    for part, numbers in totals.items():
+        if part.name in (POLICY, SAMPLING) and part.policy:
+            part = Span(part.name, policies[part.policy])
+        before = found.get(part, [0.0] * len(numbers))
+        found[part] = [one + other for one, other in zip(before, numbers, strict=True)]
     return found
 
 
-def _without_pauses(config: RunConfig, **changes: Any) -> RunConfig:
-    """The config without an end, and without what is done now and then."""
-    data = endless(config).to_dict()
-    data["trainer"] |= {"graph_steps": 0, **changes}
-    data["saving"]["log_every"] = NEVER
-    return config_from_dict(data)
+def _placed(counted: Mapping[Span, list[float]], timed: Collection[Span]) -> dict[Span, list[float]]:
+    """Counts of each timed part: its own, and those of parts that this run does within its call."""
+    found = {part: [0.0, 0.0] for part in timed}
+    for part, numbers in counted.items():
+        name: str | None = part.name
+        while name is not None:
+            place = next((each for each in (Span(name, part.policy), Span(name)) if each in found), None)
+            if place is not None:
+                found[place] = [one + other for one, other in zip(found[place], numbers, strict=True)]
+                break
+            name = WITHIN.get(name)
+    return found
 
 
 def _waiting(device: torch.device) -> Callable[[], None]:
-    return (lambda: torch.cuda.synchronize(device)) if device.type == "cuda" else (lambda: None)
+    """Gives a wait for the device; a CUDA graph that is being captured cannot wait."""
+    if device.type != "cuda":
+        return lambda: None
+    return lambda: None if torch.cuda.is_current_stream_capturing() else torch.cuda.synchronize(device)
 
 
 def _is_fused(policy: Any) -> bool:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.drawing.palette import ROLES, SERIES
-from warpworld.drawing.writing import replacing
-from warpworld.private_folder import keep_matplotlib_quiet
+from warpworld.drawing.figures import figure
+from warpworld.drawing.palette import SERIES
 
 if TYPE_CHECKING:
     import optuna
     from matplotlib.axes import Axes
 
-_INK, _GRID = ROLES["ink"][0], ROLES["grid"][0]
 PER_ROW = 3
 
 
@@ -47,27 +45,21 @@ def draw_study(study: optuna.Study, objective: str, path: Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
-    keep_matplotlib_quiet()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shares = importances(study)
     keys = sorted(study.trials[0].distributions, key=lambda key: -shares.get(key, 0.0))
     rows = -(-(2 + len(keys)) // PER_ROW)
-    figure = Figure(figsize=(4.2 * PER_ROW, 3.2 * rows), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(f"{study.study_name}: {objective}", color=_INK, fontsize=11)
-    axes = figure.subplots(rows, PER_ROW, squeeze=False).flat
-    _draw_history(_styled(next(axes), "best value over trials", "trial"), study)
-    _draw_importances(_styled(next(axes), "importance", "share of the variance"), shares)
-    for key in keys:
-        leaf = key.rpartition(".")[2]
-        title = leaf if sum(other.rpartition(".")[2] == leaf for other in keys) == 1 else key
-        _draw_slice(_styled(next(axes), title, key), study, key)
-    for axis in axes:
-        axis.set_visible(False)
-    with replacing(path) as unfinished:
-        figure.savefig(unfinished, format="png")
+    with figure(path, 4.2 * PER_ROW, 3.2 * rows, f"{study.study_name}: {objective}") as drawn:
+        axes = drawn.subplots(rows, PER_ROW, squeeze=False).flat
+        _draw_history(next(axes), study)
+        _draw_importances(next(axes), shares)
+        for key in keys:
+            leaf = key.rpartition(".")[2]
+            is_unique = sum(other.rpartition(".")[2] == leaf for other in keys) == 1
+            axis = next(axes)
+            axis.set(title=leaf if is_unique else key, xlabel=key)
+            _draw_slice(axis, study, key)
+        for axis in axes:
+            axis.set_visible(False)
     return path
 
 
@@ -75,19 +67,10 @@ def _ended(study: optuna.Study, state: str) -> list[optuna.trial.FrozenTrial]:
     return [trial for trial in study.get_trials(deepcopy=False) if trial.state.name == state]
 
 
-def _styled(axis: Axes, heading: str, below: str) -> Axes:
-    axis.set_title(heading, color=_INK, fontsize=10)
-    axis.set_xlabel(below, color=_INK, fontsize=8)
-    axis.grid(color=_GRID, linewidth=0.8)
-    axis.set_axisbelow(True)
-    axis.tick_params(colors=_INK, labelsize=8, length=3)
-    axis.spines[["top", "right"]].set_visible(False)
-    return axis
-
-
 def _draw_history(axis: Axes, study: optuna.Study) -> None:
     from matplotlib.ticker import MaxNLocator
 
+    axis.set(title="best value over trials", xlabel="trial")
     trials = _ended(study, "COMPLETE")
     numbers, values = [trial.number for trial in trials], _values(trials)
     better = np.maximum if study.direction.name == "MAXIMIZE" else np.minimum
@@ -97,8 +80,9 @@ def _draw_history(axis: Axes, study: optuna.Study) -> None:
 
 
 def _draw_importances(axis: Axes, shares: Mapping[str, float]) -> None:
+    axis.set(title="importance", xlabel="share of the variance")
     if not shares:
-        axis.text(0.5, 0.5, "too few trials", transform=axis.transAxes, ha="center", color=_INK, fontsize=9)
+        axis.text(0.5, 0.5, "too few trials", transform=axis.transAxes, ha="center")
         return
     names = [key.rpartition(".")[2] for key in shares]
     axis.barh(range(len(names)), list(shares.values()), tick_label=names, color=SERIES[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,10 @@ from typing import Any
 from warpworld.config import LearnerConfig, RunConfig, config_from_dict
 from warpworld.config.endless import endless
 from warpworld.errors import WarpworldError
+from warpworld.trainers.timing import Times, timed_iterations
 from warpworld.trainers.trainer import Trainer
 
-WARM_UP = 1  # iterations that do not count: they build networks, and touch memory for the first time
+WARM_UP = 1  # iterations that do not count
 LEAST = 3  # iterations that count
 
 
@@ -60,9 +60,9 @@ def measure(config: RunConfig, changes: Mapping[str, Any], seconds: float) -> Sp
         what = ", ".join(f"{key}={value}" for key, value in changes.items())
         raise type(error)(f"with {what}: {error}") from error
     return Speeds(
-        simulation=simulated.rate(simulated.rollouts),
-        rollout=trained.rate(trained.rollouts),
-        training=trained.rate(trained.iterations),
+        simulation=simulated.rate(simulated.times.rollouts),
+        rollout=trained.rate(trained.times.rollouts),
+        training=trained.rate(trained.times.totals),
         device=trained.device,
         num_agents=trained.num_agents,
         nbytes=trained.nbytes,
@@ -73,11 +73,10 @@ def measure(config: RunConfig, changes: Mapping[str, Any], seconds: float) -> Sp
 
 @dataclass(frozen=True)
 class _Timed:
-    """Seconds of some iterations."""
+    """Seconds of some iterations, and what ran."""
 
     env_steps: int
-    rollouts: list[float]
-    iterations: list[float]
+    times: Times
     device: str
     num_agents: int
     nbytes: int
@@ -92,24 +91,15 @@ class _Timed:
 def _run(config: RunConfig, seconds: float) -> _Timed:
     """Run iterations for some seconds, at least ``LEAST`` that count."""
     trainer = Trainer(config)
-    rollouts: list[float] = []
-    iterations: list[float] = []
-    until = time.perf_counter() + seconds
-
-    def note(metrics: Mapping[str, Any]) -> None:
-        rollouts.append(metrics["perf/rollout_s"])
-        iterations.append(metrics["perf/rollout_s"] + metrics["perf/update_s"])
-
     data, sizes = trainer.world.data, config.trainer
     try:
-        trainer.train(None, note, lambda: len(iterations) >= WARM_UP + LEAST and time.perf_counter() >= until)
+        times = timed_iterations(trainer, seconds, LEAST, WARM_UP)
         nbytes, free = data.nbytes, data.free_memory()
     finally:
         trainer.world.close()
     return _Timed(
         env_steps=sizes.num_envs * sizes.num_steps,
-        rollouts=rollouts[WARM_UP:],
-        iterations=iterations[WARM_UP:],
+        times=times,
         device=trainer.world.device.type,
         num_agents=trainer.world.num_agents,
         nbytes=nbytes,

@@ -16,6 +16,7 @@ from warpworld.environment import Environment, Group, critic_space
 from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting import Collector, History
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.spans import NORMALISER, spanned
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Algorithm(ABC):
         return {}
 
     # ---- what several of them do -------------------------------------------------------------------------------------
+    @spanned(NORMALISER)
     def take_in(self, observations: Tensor, total: int, mask: Tensor | None = None) -> None:
         """Let the policy's normaliser, if it has one, take in the observations of all processes.
 

@@ -12,6 +12,7 @@ from warpworld.policies.fused import fused_gradient
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.sequences import Experience, Sequences
 from warpworld.trainers.collecting import Trajectories, begun
+from warpworld.trainers.spans import VALUES, spanned
 
 # Rows of one value forward: of torch's on a cpu so few that what lies between the layers stays in a cache, on a gpu as
 # many as its memory does not notice. C++ takes them in strips by itself.
@@ -65,6 +66,7 @@ def starts_of(seen: Trajectories) -> Tensor:
     return begun(seen.terminated, seen.truncated, seen.agent_terminated, agents, seen.agent_truncated, seen.first_cut)
 
 
+@spanned(VALUES)
 def step_values(seen: Trajectories, policy: Policy) -> Tensor:
     """(T, num_envs, n): the values of what was observed; a recurrent policy gave them as it acted."""
     if seen.values is not None:
@@ -72,6 +74,7 @@ def step_values(seen: Trajectories, policy: Policy) -> Tensor:
     return values_of(policy, seen.observations, critic_inputs=seen.critic_inputs)
 
 
+@spanned(VALUES)
 def ends_of(seen: Trajectories, policy: Policy) -> dict[str, Any]:
     """Inputs of value targets besides the values: the arguments of ``gae`` and ``vtrace`` of these names.
 

@@ -16,6 +16,7 @@ from warpworld.errors import RunError
 from warpworld.policies.fused import FusedAdam
 from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of
 from warpworld.trainers.algorithms.optimizers import Adam
+from warpworld.trainers.spans import STEP, spanned
 
 ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels
 _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # what torch meets a wrong state with
@@ -96,6 +97,7 @@ class FlatParameters:
         else:
             self.optimizer.param_groups[0]["lr"] = rate
 
+    @spanned(STEP)
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
         if self.native is not None and self._is_native(self.native):

@@ -14,6 +14,7 @@ from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, Fus
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.minibatches import Epoch
 from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.spans import LOSS, PASSES, span
 
 Losses = Callable[[Experience], tuple[Tensor, dict[str, Tensor]]]
 
@@ -33,7 +34,8 @@ def by_autograd(
     for minibatch in minibatches:
         diagnostics: dict[str, Tensor] = {}
         if len(minibatch):
-            loss, diagnostics = losses(minibatch)
+            with span(LOSS):
+                loss, diagnostics = losses(minibatch)
             parameters.gradient.zero_()
             backward(loss)
         yield diagnostics
@@ -87,7 +89,8 @@ class InCpp:
         step = self.parameters.native_step(max_grad_norm)
         if step is None or self.policy.preprocessing is not None or not all(epoch.lengths):
             return None
-        return self._of_all(rows).steps(epoch.order, epoch.lengths, self.loss, step)
+        with span(PASSES):
+            return self._of_all(rows).steps(epoch.order, epoch.lengths, self.loss, step)
 
     def _of_all(self, rows: Experience) -> FusedGradients:
         return self.fused.gradients(rows.with_columns(observations=self.policy.features(rows.rows.observations)))

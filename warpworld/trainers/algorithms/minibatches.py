@@ -15,6 +15,7 @@ from warpworld.policies.fused import Shuffler
 from warpworld.trainers.algorithms.batch import NORM_EPS
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.spans import ORDER, spanned
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class Minibatches:
         """The next epoch where ``is_whole``, without a permutation and a copy of the rows."""
         return Epoch(None, self.lengths, [1.0])
 
+    @spanned(ORDER)
     def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
         """The next epoch.
 

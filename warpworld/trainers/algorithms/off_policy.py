@@ -37,6 +37,7 @@ from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting import Collector, History
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import FAN, Replay, ReplaySizes, TransitionReplay
+from warpworld.trainers.spans import GRADIENT, span
 
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop, "muon": muon}
 SMALL_OBSERVATION = 256  # bytes; final observations of this size are kept unless the settings say otherwise
@@ -268,7 +269,8 @@ class OffPolicy(Algorithm):
 
     def _update(self) -> None:
         """An update whose diagnostics lie at one place."""
-        found = self.update()
+        with span(GRADIENT):
+            found = self.update()
         torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
         if self.processes.several:
             self.processes.sum(self._found.div_(self.processes.size))

@@ -43,6 +43,7 @@ from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
 from warpworld.trainers.collecting import Collector, Rollout, Trajectories
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.spans import GRADIENT, spanned_items
 
 OPTIMIZERS: dict[str, OptimizerMaker] = {"adam": adam, "muon": muon}
 Losses = tuple[Tensor, dict[str, Tensor]]
@@ -372,7 +373,7 @@ class OnPolicy(Algorithm):
         found = self._steps(rows, epoch)
         if found is not None:
             return found
-        gradients = self._gradients(rows, epoch)
+        gradients = spanned_items(GRADIENT, self._gradients(rows, epoch))
         return self._passes.rows_of(
             [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
         )

@@ -16,6 +16,7 @@ from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, T
 from warpworld.trainers.algorithms.experience import ends_of, experience_of, plain_rows, rows_at_once, step_values
 from warpworld.trainers.algorithms.sequences import Experience, joined
 from warpworld.trainers.collecting import Trajectories
+from warpworld.trainers.spans import RETURNS, span
 
 
 class Targets(ABC):
@@ -83,7 +84,8 @@ class GAETargets(Targets):
 
     def _rows(self, seen: Trajectories, ends: dict[str, Any], estimates: Estimates) -> Experience:
         values = step_values(seen, self.policy)
-        advantages, returns = estimates.gae(values, ends)
+        with span(RETURNS):
+            advantages, returns = estimates.gae(values, ends)
         return experience_of(seen, self.policy, values, advantages, returns)
 
 
@@ -124,7 +126,8 @@ class VTraceTargets(GAETargets):
         """Targets of one group's rows, from values and log-ratios in the rows' order: (rows,) in that order."""
         shape = ends["rewards"].shape
         values, log_ratios = (_by_step(rows, column).reshape(shape) for column in (values, log_ratios))
-        targets = estimates.vtrace(values, log_ratios, ends)
+        with span(RETURNS):
+            targets = estimates.vtrace(values, log_ratios, ends)
         return targets.flatten() if isinstance(rows, Batch) else targets.flatten(1).t().flatten()
 
     def _evaluated(self, rows: Experience) -> tuple[Tensor, Tensor]:

@@ -16,6 +16,7 @@ from warpworld.policies.samplers import BoxSampler, ChoiceSampler
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player, Seen, decide
+from warpworld.trainers.spans import POLICY, spanned
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "perceptrons.cu"
@@ -174,6 +175,7 @@ class ActingKernel:
         if self.counts_rows:
             self._world[TAKEN_ROWS].copy_(self._world[ROW] + 1)
 
+    @spanned(POLICY)
     def act(self) -> None:
         """Write the actions of all groups into the store; call ``begin`` before the first time."""
         if self._others:

@@ -15,6 +15,7 @@ from warpworld.policies.precision import FLOAT32, products
 from warpworld.policies.samplers import SamplerContext, SamplerMaker
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
+from warpworld.trainers.spans import POLICY, SAMPLING, span
 from warpworld.world import World
 
 
@@ -154,10 +155,17 @@ class Actor:
         """
         if not self._sealed or self.sampler.draw is None:
             raise StoreError(f"group '{self.group.name}': call the world's reset() before the actor acts")
-        self.observations()  # joins the parts of a Dict; also for a random policy: the kernel may record them
-        if self.is_random:
-            self.sampler.draw_at_random()
-            return
+        with span(POLICY, self.group.name):
+            self.observations()  # joins the parts of a Dict; also for a random policy: the kernel may record them
+            if not self.is_random:
+                self._decide()
+        with span(SAMPLING, self.group.name):
+            if self.is_random:
+                self.sampler.draw_at_random()
+            else:
+                self.sampler.draw()
+
+    def _decide(self) -> None:
         with torch.no_grad(), products(FLOAT32, self._world.device):  # a run's own precision lies around it
             if self.memory is not None:
                 self.memory.forget()
@@ -165,7 +173,6 @@ class Actor:
                 decide(player, seen, outputs)
             if self.policy is not None:
                 self.sampler.take(getattr(self.policy, "distribution", None))
-        self.sampler.draw()
 
     @property
     def players(self) -> list[Player]:

@@ -16,6 +16,7 @@ from warpworld.trainers.collecting.outcomes import ROW, Outcomes
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.whole_step import WholeStep, networks_of, steps_in_one
+from warpworld.trainers.spans import ACT_AND_STEP, ENV_STEP, span
 from warpworld.world import World
 
 Kind = TypeVar("Kind", bound=Recorder)
@@ -171,7 +172,8 @@ class Collector:
     def _step(self) -> None:
         """One step; what a CUDA graph can hold."""
         if self._whole is not None:
-            self._whole.run()
+            with span(ACT_AND_STEP):
+                self._whole.run()
         else:
             for acting in self._acting:
                 acting.act()
@@ -179,7 +181,8 @@ class Collector:
                 self._copy()
             for acted in self._acted:
                 acted()
-            self.world.step()
+            with span(ENV_STEP):
+                self.world.step()
         for stepped in self._stepped:
             stepped()
 

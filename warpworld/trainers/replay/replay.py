@@ -19,6 +19,7 @@ from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, SMALLEST_PRIORITY, Priorities, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.trainers.replay.ring_history import RingHistory
+from warpworld.trainers.spans import PRIORITIES, spanned
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ class Replay(Recorder):
         """Search what they saw; see ``Ring.refuse_not_finite``."""
         self.ring.refuse_not_finite()
 
+    @spanned(PRIORITIES)
     def update(self, errors: Tensor) -> None:
         """Give the batch that was drawn last new priorities; see ``Priorities.update``."""
         self.priorities.update(errors)

@@ -17,6 +17,7 @@ from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 from warpworld.trainers.replay.team_states import TeamStates
 from warpworld.trainers.replay.team_transitions import TeamTransitions
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
+from warpworld.trainers.spans import DRAW, spanned
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,7 @@ class TeamReplay(TransitionReplay):
             self._states.refuse_not_finite()
 
     # ---- learning ----------------------------------------------------------------------------------------------------
+    @spanned(DRAW)
     def draw(self, beta: float | Tensor = 0.0) -> TeamTransitions:
         """Draw a batch; it stays as it is until the next draw; ``beta`` as of ``TransitionReplay.draw``."""
         super().draw(beta)

@@ -16,6 +16,7 @@ from warpworld.trainers.replay.finals import Finals
 from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.replay import DrawSizes, Replay
 from warpworld.trainers.replay.transitions import Transitions
+from warpworld.trainers.spans import DRAW, spanned
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ class TransitionReplay(Replay):
             self._finals.check(numbers[1:])
 
     # ---- learning ----------------------------------------------------------------------------------------------------
+    @spanned(DRAW)
     def draw(self, beta: float | Tensor = 0.0) -> Transitions:
         """Draw a batch; it stays as it is until the next draw.
 

@@ -16,6 +16,7 @@ from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.replay import DrawSizes, Replay
 from warpworld.trainers.replay.window_states import WindowStates
 from warpworld.trainers.replay.windows import Windows
+from warpworld.trainers.spans import DRAW, spanned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +155,7 @@ class WindowReplay(Replay):
         self._settle()
 
     # ---- learning ----------------------------------------------------------------------------------------------------
+    @spanned(DRAW)
     def draw(self, beta: float | Tensor = 0.0) -> Windows:
         """Draw a batch; it stays as it is until the next draw.
 
