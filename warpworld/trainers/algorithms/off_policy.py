@@ -181,7 +181,7 @@ class OffPolicy(Algorithm):
         self._collector = collector
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
-        """As many updates as the settings say, once enough is recorded."""
+        """Make as many updates as the settings ask for, once enough transitions are recorded."""
         self.now = self.settings.at(progress.env_steps)
         self._steps += self._collector.num_steps
         self.set_exploration(progress)
@@ -244,7 +244,7 @@ class OffPolicy(Algorithm):
         return None
 
     def written(self) -> list[Tensor]:
-        """All tensors that an update writes, besides state and scratch arrays of the store."""
+        """Tensors that an update writes, besides state and scratch arrays of the store."""
         of_optimisers = [tensor for parameters in self.learnt.values() for tensor in parameters.tensors()]
         followers = [target.vector for target in self.targets.values()]
         return [*of_optimisers, *followers, *self.replay.priorities.history()]
@@ -298,7 +298,7 @@ class OffPolicy(Algorithm):
             parameters.learning_rate = rate
 
     def updated(self) -> None:
-        """After each update."""
+        """Called after each update."""
 
     def charts(self) -> dict[str, float]:
         """The learning rate, and how often each transition is learnt from."""

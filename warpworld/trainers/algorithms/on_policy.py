@@ -188,7 +188,7 @@ class OnPolicy(Algorithm):
         self._is_captured = collector.graph_steps > 0
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
-        """One update from the rollout that stands in the store."""
+        """Update once from the rollout in the store."""
         # learning rate and other scheduled settings
         self.set_progress(progress.fraction, progress.env_steps)
         # the update, launch by launch or as CUDA graphs

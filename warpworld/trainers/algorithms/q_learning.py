@@ -134,7 +134,7 @@ class QLearning(OffPolicy):
         self._epsilon.set(progress.env_steps)
 
     def update(self) -> dict[str, Tensor]:
-        """One gradient step."""
+        """Take one gradient step and return its diagnostics."""
         found = self.evaluate()
         self.parameters.gradient.zero_()
         backward(found.loss)

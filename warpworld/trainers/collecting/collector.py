@@ -184,7 +184,7 @@ class Collector:
             stepped()
 
     def _steps(self) -> None:
-        """As many steps as a graph holds."""
+        """Make as many steps as a graph holds."""
         for kernel in self.kernels:
             kernel.follow_row()
         for _ in range(self._steps_at_once):

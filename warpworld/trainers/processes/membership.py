@@ -144,7 +144,7 @@ class Alone:
 
 
 class Membership:
-    """This process's membership in a run of several processes.
+    """Membership of this process in a run of several processes.
 
     Attributes:
         is_first: whether it is process 0.

@@ -139,7 +139,7 @@ class Replay(Recorder):
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def step(self, kernel: str) -> Step:
-        """One of these kernels, bound to the arrays."""
+        """Bind one of the replay's kernels to the arrays."""
         return self._kernels.step(kernel, index=0, own_env_only=False)
 
     def array(self, what: str) -> Tensor:

@@ -197,7 +197,7 @@ class Ring:
         return (self._world[self.aliases["row"]] - num_steps + steps) % self.rows
 
     def _took_part(self, rows: Tensor, how: int) -> Tensor:
-        """In which of some rows agents took part: (rows, num_envs, size) bool."""
+        """Whether agents took part in some rows: (rows, num_envs, size) bool."""
         return (self._of("takes_part", rows) & how) > 0
 
     def _of(self, what: str, rows: Tensor) -> Tensor:
