@@ -1,4 +1,4 @@
-"""What ``make(api=...)`` can make of a world; the classes are imported when they are asked for."""
+"""Protocols that ``make(api=...)`` offers; their classes are imported when they are asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warpworld.world.world import World
 
 @dataclass(frozen=True)
 class Protocol:
-    """One of them.
+    """Entry of the table of protocols.
 
     Attributes:
         name: the value of ``api``.

@@ -33,7 +33,7 @@ class Cell(Protocol):
     state_size: int
 
     def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One step: (rows, width) and (rows, state_size) -> (rows, size), and the state after it."""
+        """Advance one step: (rows, width) and (rows, state_size) -> (rows, size), and the state after it."""
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Several steps of each of S agents.
@@ -58,7 +58,7 @@ class _SteppedCell(nn.Module):
     hidden_size: int
 
     def draw_weights(self) -> None:
-        """From torch's global generator."""
+        """Draw the weights from torch's global generator."""
         for name, parameter in self.named_parameters():
             if name.startswith("weight"):
                 nn.init.orthogonal_(parameter)

@@ -1,4 +1,4 @@
-"""From what a library's agents see to what the store can hold of it, and to masks of actions."""
+"""Converts observations of a library's agents into what the store can hold, and into masks of actions."""
 
 from __future__ import annotations
 
