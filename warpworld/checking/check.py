@@ -257,7 +257,7 @@ def _left_by_resets(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Find
 
 
 def _ended(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Finding]:
-    """Why a kernel was ended, unless the access that caused it is reported already."""
+    """Finding that says why a kernel was ended, unless the access that caused it is reported already."""
     stopped = checked.stopped
     if stopped is None or stopped.code == STOPPED:
         return

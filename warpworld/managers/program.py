@@ -97,7 +97,7 @@ class RunHostFunction:
 
 @dataclass(frozen=True)
 class Agents:
-    """Some of an env's agents, in two arrays that have a dimension of agents.
+    """Range of an env's agents, in two arrays that have a dimension of agents.
 
     Attributes:
         source: place of the first of them in one array.

@@ -66,7 +66,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values lie: ``low`` at pixel ``start``, ``high`` at pixel ``end``."""
+    """Axis of values: ``low`` lies at pixel ``start``, ``high`` at pixel ``end``."""
 
     low: float
     high: float

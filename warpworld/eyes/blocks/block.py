@@ -1,4 +1,4 @@
-"""What a building block is: arrays, a part of what agents see or do, and kernels of a header."""
+"""Base class of building blocks: arrays, a part of what agents see or do, and kernels of a header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a home is divided: the shape of its ground, cut into rectangles, with corridors, by straight walls.
+"""Divides a home: the shape of its ground, cut into rectangles, with corridors, by straight walls.
 
 Lengths are whole numbers of units of 5 cm.
 """
@@ -37,7 +37,7 @@ class Rectangle(NamedTuple):
         return self.y1 - self.y0
 
     def turned(self) -> Rectangle:
-        """With x and y exchanged."""
+        """Return the rectangle with x and y exchanged."""
         return Rectangle(self.y0, self.x0, self.y1, self.x1, self.corridor)
 
     def grown(self, by: int) -> Rectangle:
