@@ -23,7 +23,7 @@ class StoreError(WarpworldError):
 
 
 class ShortageError(StoreError):
-    """There is no memory for a store."""
+    """Error for a store that memory is too small for."""
 
 
 class BindError(WarpworldError):

@@ -246,7 +246,7 @@ class Group:
 
     @property
     def numbers(self) -> range:
-        """Its agents' numbers in the env."""
+        """Numbers of its agents in the env."""
         return range(self.first, self.first + self.size * self.stride, self.stride)
 
     @property

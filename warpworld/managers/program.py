@@ -152,7 +152,7 @@ class KeepFinal:
 
 @dataclass(frozen=True)
 class CheckActions:
-    """At the head of a program: refuse to run it where an entry of an actions array is out of its bounds, or NaN.
+    """Check at the start of a program that no entry of an actions array is out of its bounds, or NaN.
 
     Attributes:
         array: per agent or per env, int32 or float32.

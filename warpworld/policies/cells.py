@@ -36,7 +36,7 @@ class Cell(Protocol):
         """Advance one step: (rows, width) and (rows, state_size) -> (rows, size), and the state after it."""
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Several steps of each of S agents.
+        """Advance each of S agents through several steps.
 
         Args:
             encoded: (T, S, width) float32.

@@ -66,7 +66,7 @@ class RecurrentNetwork(nn.Module):
         return hidden.view(*lead, -1), after.view(*lead, -1)
 
     def unroll(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Several steps of each of S agents, with the state zeroed wherever an episode begins.
+        """Advance each of S agents through several steps, with the state zeroed where an episode begins.
 
         The encoder takes all steps at once.
 

@@ -213,7 +213,7 @@ class WorldStore:
         aliases: Mapping[str, str] | None = None,
         writable: Set[str] = frozenset(),
     ) -> FunctionManager:
-        """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
+        """Load another kernel file for this world's store, such as a trainer's sampler; see FunctionManager."""
         merged = {"NUM_AGENTS": self.num_agents, **constants}
         return FunctionManager(
             self._backend, self.data, path, merged, {**self._scalars, **(scalars or {})}, aliases, writable

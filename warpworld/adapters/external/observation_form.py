@@ -47,7 +47,7 @@ class Leaf:
         return "".join(f"[{step!r}]" for step in self.path)
 
     def of(self, observation: Any, lead: tuple[int, ...], where: str) -> np.ndarray:
-        """Its numbers in an observation, (*lead, *shape).
+        """Take its numbers from an observation, (*lead, *shape).
 
         Raises:
             DeclarationError: they are missing, are no numbers or have another shape.

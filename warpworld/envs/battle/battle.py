@@ -101,7 +101,7 @@ class Battle(Environment):
         return [self._kernel("step")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """Both armies in formation."""
+        """Reset both armies to their formations."""
         return [self._kernel("reset")]
 
     def _kernel(self, name: str) -> Kernel:

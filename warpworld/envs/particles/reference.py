@@ -1,4 +1,4 @@
-"""Say where the other should go, and hear where to go: mpe2's simple_reference."""
+"""Reference game: say where the other should go, and hear where to go (mpe2's simple_reference)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say where another should go: mpe2's simple_speaker_listener."""
+"""Speaker-listener game: say where another should go (mpe2's simple_speaker_listener)."""
 
 from __future__ import annotations
 

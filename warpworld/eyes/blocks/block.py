@@ -32,7 +32,7 @@ class Block:
         return ()
 
     def observations(self, params: Any) -> Mapping[str, Box]:
-        """Its parts of what one agent observes, by their names."""
+        """Parts of one agent's observation that it adds, by their names."""
         return {}
 
     def truncations(self, params: Any, num_steps: int) -> int | None:

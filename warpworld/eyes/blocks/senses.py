@@ -48,7 +48,7 @@ class Depth(Camera):
 
 
 class RGBAndDepth(Camera):
-    """Both, of one look."""
+    """Colours and depth of the same look: ``rgb`` and ``depth`` of the cameras."""
 
     header = "blocks/rgb_and_depth.cuh"
     senses = (camera_kernel("see_rgb_and_depth"),)

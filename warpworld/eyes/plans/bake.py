@@ -58,7 +58,7 @@ class Bake(Environment):
         return [Kernel(name, threads_per_env=THREADS, own_env_only=False) for name in ("bake", "bake_floor")]
 
     def resets(self) -> Sequence[Any]:
-        """Nothing."""
+        """Phases of a reset: none."""
         return []
 
 

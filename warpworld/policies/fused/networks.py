@@ -169,7 +169,7 @@ class FusedNetworks:
         return outputs, values, after
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Several steps of each of S agents, without gradient.
+        """Advance each of S agents through several steps, without gradient.
 
         Args:
             observations: (T, S, features) float32.

@@ -111,7 +111,7 @@ class OffPolicySettings(LearnerConfig):
             yield Fault(("learning_starts", "batch_size"), text)
 
     def misfits(self, group: Group) -> Iterator[Fault]:
-        """There is something to normalise."""
+        """Faults of a group for these settings: with normalisation, it must observe floats."""
         if self.model.normalise_observations and not any(part.is_float for part in observation_parts(group).values()):
             yield Fault(
                 ("model.normalise_observations",),

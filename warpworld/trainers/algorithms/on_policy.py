@@ -223,7 +223,7 @@ class OnPolicy(Algorithm):
         self._begin_with_rollout(self._captured.permutation)
 
     def _written(self) -> list[Tensor]:
-        """All that an update writes besides arrays of the store."""
+        """Tensors that an update writes, besides arrays of the store."""
         rate = self.parameters.rate_on_device()
         return [*self.parameters.tensors(), rate, *self._passes.tensors(), self._found, *self.policy.buffers()]
 

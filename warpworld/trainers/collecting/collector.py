@@ -147,7 +147,7 @@ class Collector:
         self._end()
 
     def _iteration(self) -> None:
-        """All of it, and what recorders measure, whose numbers are then at one place: what a CUDA graph can hold."""
+        """Make a whole iteration, and measure for recorders in one place: the part that a CUDA graph can hold."""
         self._begin()
         self._steps()
         self._end()

@@ -182,7 +182,7 @@ class League:
         return found
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the opponents' weights, by policy."""
+        """State of the league by policy, without the opponents' weights."""
         self._settle()
         return {name: saved_state(matchmaker.state) for name, matchmaker in self.matchmakers.items()}
 

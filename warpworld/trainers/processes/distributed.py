@@ -1,4 +1,4 @@
-"""Several processes that train one run: who each of them is, and the few things that they do together."""
+"""Collective operations of several processes that train one run, and the rank of each."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class RingHistory(History):
         self._replay.priorities.add_up_all()
 
     def empty(self) -> None:
-        """Nothing can be drawn, and the next row is the first."""
+        """Empty the ring: nothing can be drawn, and the next row is the first."""
         finals = ["finals_kept", "finals_before"] if self._keeps_finals else []
         for name in ("row", "written", "generation", "leaves", *finals):
             self._replay.array(name).zero_()
