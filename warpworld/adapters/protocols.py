@@ -41,7 +41,7 @@ class Protocol:
         return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
     def load(self) -> Any:
-        """The adapter.
+        """Import the adapter.
 
         Raises:
             DeclarationError: the package that it needs is not installed.

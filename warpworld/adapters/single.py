@@ -75,7 +75,7 @@ class Env(Copied, gymnasium.Env):
 
 
 def first(observations: Any) -> Any:
-    """The first of a batch of observations."""
+    """Take the first entry of a batch of observations."""
     if isinstance(observations, dict):
         return {key: part[0] for key, part in observations.items()}
     return observations[0]

@@ -21,7 +21,7 @@ SMALLEST = 1e-300  # span of an axis; what is smaller is rounding
 
 @dataclass(frozen=True)
 class Series:
-    """A line.
+    """Line of a chart.
 
     Attributes:
         name: of what it shows, for the legend.

@@ -56,7 +56,7 @@ class Overcooked(Environment):
         return [Group("cook", 2, observation=seen, action=Discrete(6))]
 
     def arrays(self) -> Sequence[Array]:
-        """The kitchen."""
+        """Arrays of the kitchen."""
         cells = self.layout.cells
         anywhere = (0, cells.size - 1)
         return [

@@ -33,7 +33,7 @@ class Reference(Particles):
 
     @property
     def num_landmarks(self) -> int:
-        """Three."""
+        """Number of landmarks: three."""
         return 3
 
     def groups(self) -> Sequence[Group]:

@@ -68,7 +68,7 @@ class Skirmish(Environment):
         ]
 
     def arrays(self) -> Sequence[Array]:
-        """The units."""
+        """Arrays of the units."""
         kinds = np.array(self.scenario.allies + self.scenario.enemies, dtype=np.int32)
         most = ATTACK + max(len(self.scenario.allies), len(self.scenario.enemies)) - 1
         return [

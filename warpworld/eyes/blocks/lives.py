@@ -32,9 +32,9 @@ class RandomLifespans(Block):
     starts = ("draw_lifespan",)
 
     def arrays(self, params: Any) -> Sequence[Array]:
-        """The limit."""
+        """Array of the time limit."""
         return [Array("lifespan", "int32", per="env", doc="steps until the time limit of this episode")]
 
     def truncations(self, params: Any, num_steps: int) -> int | None:
-        """Limits are half of ``episode_length`` at the least."""
+        """Most time limits of one env in ``num_steps`` steps, each of at least half of ``episode_length``."""
         return num_steps // (params.episode_length - params.episode_length // 2) + 1

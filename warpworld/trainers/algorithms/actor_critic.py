@@ -164,11 +164,11 @@ class ActorCritic(OffPolicy):
         settle_size(world, policy_agents, self.replay.items)
 
     def set_exploration(self, progress: Progress) -> None:
-        """Actions are the policy's once it learns."""
+        """Draw actions uniformly until the policy learns."""
         self.at_random.set(self.transitions < self.settings.learning_starts)
 
     def set_learning_rate(self, rate: float) -> None:
-        """The critics', and the actor's own."""
+        """Set the learning rates of the critics and of the actor."""
         super().set_learning_rate(rate)
         self.actor.learning_rate = self.now.actor_learning_rate
 

@@ -343,7 +343,7 @@ class OffPolicy(Algorithm):
         self._runs = {}  # what an optimiser keeps lies elsewhere now
 
     def histories(self) -> list[History]:
-        """The replay's."""
+        """Histories of the replay."""
         return [self.replay.history]
 
     def forget(self) -> str:

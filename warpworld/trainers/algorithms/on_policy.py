@@ -368,7 +368,7 @@ class OnPolicy(Algorithm):
         )
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
-        """All of an epoch in C++, where that can take its steps; None elsewhere."""
+        """Make all steps of an epoch in C++ where that can take them; None elsewhere."""
         in_cpp = self._in_cpp() if self.passes_in_cpp and not self.processes.several else None
         found = None if in_cpp is None else in_cpp.steps(rows, epoch, self.settings.max_grad_norm)
         columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._of_loss]

@@ -77,7 +77,7 @@ class Replay(Recorder):
 
     @property
     def policy_agents(self) -> PolicyAgents:
-        """The agents."""
+        """Agents whose steps are replayed."""
         return self.ring.policy_agents
 
     @property
