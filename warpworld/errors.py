@@ -23,7 +23,7 @@ class StoreError(WarpworldError):
 
 
 class ShortageError(StoreError):
-    """There is no memory for a store."""
+    """Error for a store that memory is too small for."""
 
 
 class BindError(WarpworldError):
@@ -67,7 +67,7 @@ class ExportError(WarpworldError):
 
 
 class ProcessError(WarpworldError):
-    """One of the processes that train a run together is missing or ended."""
+    """Error in a process that trains a run with others: it is missing or ended."""
 
 
 class SweepError(WarpworldError):

@@ -123,7 +123,7 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def reason(error: BaseException) -> str:
-    """Why writing or reading failed, in one line; what the system says is clearer than what torch makes of it."""
+    """Reason why writing or reading failed, in one line; the system's message is clearer than torch's."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:

@@ -19,7 +19,7 @@ Base = TypeVar("Base")
 
 
 def import_named(name: str) -> Any:
-    """What ``module:Class`` names.
+    """Import the object that ``module:Class`` names.
 
     Raises:
         ImportError: it cannot be had, for whatever reason: the module's own code may raise anything.

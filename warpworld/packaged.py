@@ -89,7 +89,7 @@ def packaged_configs() -> dict[str, Traversable]:
 
 
 def catalogue() -> dict[str, dict[str, str]]:
-    """Of each environment, by name: ``family``, ``agents``, ``observation``, ``action`` and ``about``.
+    """Describe each environment, by name: ``family``, ``agents``, ``observation``, ``action`` and ``about``.
 
     Numbers are those of its packaged config, or of its default parameters where it has none. ``about`` is the first
     line of its docstring. Of an environment whose agents another library decides, ``family`` and ``about`` alone.

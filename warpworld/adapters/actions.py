@@ -96,7 +96,7 @@ def _holds_few(target: np.ndarray, given: np.ndarray) -> bool:
 
 
 def _holds_many(target: np.ndarray, given: np.ndarray) -> bool:
-    """The same, by one reduction where nothing is negative."""
+    """Whether the target holds the given values, by one reduction if nothing is negative."""
     return bool(0 <= np.bitwise_or.reduce(given, axis=None) < 2**31) or bool((target == given).all())
 
 

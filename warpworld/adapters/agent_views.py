@@ -1,4 +1,4 @@
-"""What each agent sees and does, in a world of one env."""
+"""Observations, infos and actions of each agent, in a world of one env."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from warpworld.world import World
 
 @dataclass(frozen=True)
 class AgentViews:
-    """One agent.
+    """Observation, infos and action of one agent.
 
     Attributes:
         group: which it is of.
@@ -41,7 +41,7 @@ class AgentViews:
 
 
 def agent_views(world: World, arrays: HostArrays) -> dict[str, AgentViews]:
-    """Each agent by its name, which is that of its group and its number in it.
+    """Views of each agent by its name: that of its group, and its number in it.
 
     Args:
         world: of one env, sealed.
@@ -63,7 +63,7 @@ class _Infos:
         self._masks = arrays.read(world["action_mask"])[0] if "action_mask" in world else None
 
     def of(self, index: int, action: Space) -> Callable[[], dict[str, Any]]:
-        """What returns those of one agent, whose actions are of this space."""
+        """Make a function that returns the infos of one agent, whose actions are of this space."""
         views = {name: view[index, ...] if self._of_agents[name] else view for name, view in self._named.items()}
         row = None if self._masks is None or isinstance(action, Box) else self._masks[index]
 
@@ -86,7 +86,7 @@ class _GroupViews:
         self._done = arrays.written(part_of(world, group, world.action_array(group.name)[0]))[0]
 
     def agent(self, number: int, infos: _Infos) -> AgentViews:
-        """One agent of the group."""
+        """Make the views of one agent of the group."""
         index, space = self.group.numbers[number], self.group.callers_action
         parts = {key: seen[number, ...] for key, seen in self._seen.items()}
         reads = {key: reader(part, self._spaces[key], copy=True) for key, part in parts.items()}

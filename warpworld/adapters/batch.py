@@ -80,7 +80,7 @@ class Batch:
         return own_space(space) if len(self._lead) == 1 else batch_space(space, self._lead[1])
 
     def finals(self, copy: bool) -> Read:
-        """What returns the observations that episodes ended with, of a world that keeps them."""
+        """Make a function that returns the final observations of ended episodes; the world must keep them."""
         arrays = HostArrays(self._world)
         read = self._reading(arrays, copy, "final_")
         if arrays.are_views:
@@ -93,7 +93,7 @@ class Batch:
         return finals
 
     def arrays(self, names: Iterable[str], prefix: str = "") -> Callable[[], dict[str, np.ndarray]]:
-        """What returns copies of arrays by name, (size, *shape); of each agent in a row or along an axis.
+        """Make a function that returns copies of arrays by name: (size, *shape), agents as rows or along an axis.
 
         Args:
             names: of arrays per agent or per env.
@@ -131,7 +131,7 @@ class Batch:
         return self._results.read(self._world[name])
 
     def _reading(self, arrays: HostArrays, copy: bool, prefix: str = "") -> Read:
-        """What returns observations, from the arrays whose names begin with ``prefix``."""
+        """Make a function that returns observations, from the arrays whose names begin with ``prefix``."""
         groups, space = self._world.groups, self._observation_space
         names = {name: observation_names(groups, group) for name, group in groups.items()}
         spaces: Mapping[str, Space] = space.spaces if isinstance(space, Dict) else {"": space}
@@ -178,7 +178,7 @@ class Batch:
 
 
 def reader(view: np.ndarray, space: Space, copy: bool) -> Read:
-    """What returns an array in its space's own dtype; without ``copy`` the view itself, where that has it."""
+    """Make a function that returns an array in its space's dtype; without ``copy`` the view itself if it has it."""
     dtype = space.dtype
     return _handed_out(view, copy) if view.dtype == dtype else lambda: view.astype(dtype)
 

@@ -56,7 +56,7 @@ class DmEnv(Copied, dm_env.Environment):
         return self._time_step(np.full(self.world.num_envs, _FIRST), 0 * ones, ones, observations)
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """One step; before any reset it is one.
+        """Make one step; before any reset this is a reset.
 
         Raises:
             StoreError: an action is illegal; after ``close``.
@@ -83,11 +83,11 @@ class DmEnv(Copied, dm_env.Environment):
         return dm_env.TimeStep(dm_env.StepType(kinds[0]), float(rewards[0]), float(discounts[0]), first(seen))
 
     def observation_spec(self) -> Any:
-        """What one env shows: a spec, or one for each key."""
+        """Spec of one env's observation: one spec, or one for each key."""
         return spec_of(self._batch.single_observation_space, "observation")
 
     def action_spec(self) -> Any:
-        """What is done in one env."""
+        """Spec of one env's action."""
         return spec_of(self._batch.single_action_space, "action")
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HostArrays:
-    """What a step reads and writes, at addresses that stay.
+    """Arrays that a step reads and writes, in host memory at fixed addresses.
 
     Args:
         world: a world with a sealed store.
@@ -27,11 +27,11 @@ class HostArrays:
         self._written: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def read(self, *parts: torch.Tensor) -> np.ndarray:
-        """What the world writes: parts (num_envs, agents, ...) of the store, one after the other along the agents."""
+        """View of arrays that the world writes: parts (num_envs, agents, ...) of the store, joined along the agents."""
         return self._host(self._read, parts)
 
     def written(self, *parts: torch.Tensor) -> np.ndarray:
-        """What the caller writes; parts as of ``read``."""
+        """View of arrays that the caller writes; parts as for ``read``."""
         return self._host(self._written, parts)
 
     def _host(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], parts: tuple[torch.Tensor, ...]) -> np.ndarray:

@@ -11,7 +11,7 @@ from warpworld.environment.spaces import action_heads
 
 
 def space_mask(space: Space, row: np.ndarray) -> Any:
-    """One agent's mask.
+    """Mask of one agent's actions, in the form of their space.
 
     Args:
         space: of its actions.

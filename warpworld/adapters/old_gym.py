@@ -20,7 +20,7 @@ _Base: Any = object if gym is None else gym.Env
 
 
 class _OldGym(Copied, _Base):
-    """What both have in common.
+    """Base class of both versions.
 
     It is a ``gym.Env`` with gym's spaces where gym is installed; else its spaces are Gymnasium's.
 
@@ -52,7 +52,7 @@ class _OldGym(Copied, _Base):
 
 
 class Gym26(_OldGym):
-    """One env as gym 0.26 has it: steps are (observation, reward, terminated, truncated, infos)."""
+    """Env in the form of gym 0.26: steps return (observation, reward, terminated, truncated, infos)."""
 
     protocol = "gym"
 
@@ -64,7 +64,7 @@ class Gym26(_OldGym):
         return found
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One step; see Env."""
+        """Make one step, as ``Env.step``."""
         return self._env.step(action)
 
     def render(self) -> np.ndarray:
@@ -73,7 +73,7 @@ class Gym26(_OldGym):
 
 
 class Gym21(_OldGym):
-    """One env as gym had it before 0.26: steps are (observation, reward, done, infos), ``reset`` gives an observation.
+    """Env in the form of gym before 0.26: steps return (observation, reward, done, infos), ``reset`` an observation.
 
     The infos of a last step hold "TimeLimit.truncated": whether a limit cut the episode. ``seed`` is of the next reset.
     """
@@ -95,7 +95,7 @@ class Gym21(_OldGym):
         return self._env.reset(seed=seed)[0]
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-        """One step: observation, reward, done and infos; see Env."""
+        """Make one step: observation, reward, done and infos; arguments and errors as ``Env.step``."""
         observation, reward, terminated, truncated, infos = self._env.step(action)
         if terminated or truncated:
             infos["TimeLimit.truncated"] = truncated and not terminated

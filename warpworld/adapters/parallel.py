@@ -24,7 +24,7 @@ from warpworld.world import World
 
 
 class ParallelEnv(Copied, pettingzoo.ParallelEnv):
-    """All agents of one env, named by their group and number, such as "tagger_0".
+    """PettingZoo's ParallelEnv of one env; agents are named by their group and number, such as "tagger_0".
 
     An agent leaves when its part of the episode has ended or was cut, and returns at the next reset, even if its
     environment revives it earlier: PettingZoo's agents die once. One that takes no part in a step (``agent_mask``) is
@@ -79,15 +79,15 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
         return self._arrays.read(self.world[name])[0] if name in self.world else None
 
     def _parts(self) -> list[np.ndarray]:
-        """What all agents see."""
+        """Arrays that all agents observe."""
         return [part for agent in self._agents.values() for part in agent.parts]
 
     def observation_space(self, agent: str) -> Space:
-        """This agent's observation space."""
+        """Observation space of this agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Space:
-        """This agent's action space."""
+        """Action space of this agent."""
         return self.action_spaces[agent]
 
     def reset(
@@ -114,7 +114,7 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
     def step(
         self, actions: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """One step.
+        """Make one step.
 
         Args:
             actions: of every agent in ``agents``; those of agents that have left are ignored.
@@ -187,7 +187,7 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
         self.world.close()
 
     def aec(self) -> pettingzoo.AECEnv:
-        """This env with agents that act in turn; it is stepped after all have acted."""
+        """Return this env with agents that act in turn; it is stepped after all have acted."""
         return AecEnv(parallel_to_aec_wrapper(self))
 
 

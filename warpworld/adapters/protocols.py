@@ -1,4 +1,4 @@
-"""What ``make(api=...)`` can make of a world; the classes are imported when they are asked for."""
+"""Protocols that ``make(api=...)`` offers; their classes are imported when they are asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warpworld.world.world import World
 
 @dataclass(frozen=True)
 class Protocol:
-    """One of them.
+    """Entry of the table of protocols.
 
     Attributes:
         name: the value of ``api``.
@@ -41,7 +41,7 @@ class Protocol:
         return {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
     def load(self) -> Any:
-        """The adapter.
+        """Import the adapter.
 
         Raises:
             DeclarationError: the package that it needs is not installed.

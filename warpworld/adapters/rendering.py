@@ -35,7 +35,7 @@ def rendered(world: World, mode: str | None, envs: Iterable[int]) -> tuple[np.nd
 
 
 def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
-    """What one env looks like: as its Environment draws it, else the values of its arrays.
+    """Picture of one env: as its Environment draws it, or else the values of its arrays.
 
     Args:
         world: a world that was reset.

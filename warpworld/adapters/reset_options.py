@@ -1,4 +1,4 @@
-"""What ``reset(options=...)`` may say."""
+"""Checks ``reset(options=...)``."""
 
 from __future__ import annotations
 

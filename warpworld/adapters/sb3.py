@@ -82,7 +82,7 @@ class Sb3VecEnv(Copied, VecEnv):
         self._batch.write(actions)
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """One step: observations, rewards, dones and infos of all envs."""
+        """Make one step: observations, rewards, dones and infos of all envs."""
         batch = self._batch
         self._advance()
         terminated, truncated = batch.terminated(), batch.truncated()
@@ -118,7 +118,7 @@ class Sb3VecEnv(Copied, VecEnv):
         return [dict(zip(arrays, values, strict=True)) for values in zip(*arrays.values(), strict=True)]
 
     def _joined_options(self) -> dict[str, np.ndarray]:
-        """What ``set_options`` set: of each parameter one value for each env."""
+        """Values that ``set_options`` set: for each parameter one value for each env."""
         options = self._options[:: self._batch.per_env]
         if any(each.keys() != options[0].keys() for each in options):
             raise DeclarationError("options: give the same names for every env")
@@ -136,7 +136,7 @@ class Sb3VecEnv(Copied, VecEnv):
 
     # ---- single envs -------------------------------------------------------------------------------------------------
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Each env's part of an array, a parameter, or an attribute of this object."""
+        """Return each env's part of an array, a parameter, or an attribute of this object."""
         rows = self._get_indices(indices)
         if attr_name in self.world.data and self.world.data.array(attr_name).per != "world":
             return [self._part(attr_name, row).cpu().numpy().copy() for row in rows]
@@ -166,7 +166,7 @@ class Sb3VecEnv(Copied, VecEnv):
         return self.world[name][env, self._batch.agents[place]] if is_of_agent else self.world[name][env]
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Each env's "action_masks" or picture ("render")."""
+        """Return each env's "action_masks", or its picture ("render")."""
         if method_name == "action_masks":
             return self.get_attr("action_masks", indices)
         if method_name == "render":

@@ -16,7 +16,7 @@ from warpworld.world import World
 
 
 class Env(Copied, gymnasium.Env):
-    """One env, which waits for ``reset`` after its episode has ended. Several agents of one group become an axis.
+    """Gymnasium's Env of one env; it waits for ``reset`` after an episode. Several agents of one group become an axis.
 
     Attributes:
         world: what is stepped.
@@ -51,7 +51,7 @@ class Env(Copied, gymnasium.Env):
         return first(observations), _infos(infos)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One step.
+        """Make one step.
 
         Returns:
             Observation, reward, terminated, truncated and infos.
@@ -75,7 +75,7 @@ class Env(Copied, gymnasium.Env):
 
 
 def first(observations: Any) -> Any:
-    """The first of a batch of observations."""
+    """Take the first entry of a batch of observations."""
     if isinstance(observations, dict):
         return {key: part[0] for key, part in observations.items()}
     return observations[0]

@@ -122,7 +122,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
         return self._observe(), self._infos.now(is_reset=True)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """One step of all envs.
+        """Make one step in all envs.
 
         Args:
             actions: of ``action_space``; choices may have any integer type.

@@ -1,4 +1,4 @@
-"""What adapters say where a call comes at the wrong time."""
+"""Messages of adapters for calls at the wrong time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what the check runtime saw to findings: places become lines, offsets become indices."""
+"""Turns what the check runtime saw into findings: places become lines, offsets become indices."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Actions(Protocol):
         """Choose the actions of every env for a step."""
 
     def put(self, world: World, envs: slice) -> None:
-        """Put those of some envs into the store of a world that has these."""
+        """Put the actions of some envs into the store of a world that has these envs."""
 
 
 MakeActions = Callable[[World, int], Actions]
@@ -153,7 +153,7 @@ class _Check:
         return steps if self._main.stopped is None else steps - 1
 
     def findings(self) -> Iterator[Finding]:
-        """Everything that was found, the same thing several times."""
+        """Report all that was found; a fault may be reported several times."""
         accesses = self._main.accesses.findings()
         packed = [replica.checked.accesses.findings() for replica in self._replicas if replica.checked.backend.watching]
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
@@ -257,7 +257,7 @@ def _left_by_resets(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Find
 
 
 def _ended(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Finding]:
-    """Why a kernel was ended, unless the access that caused it is reported already."""
+    """Finding that says why a kernel was ended, unless the access that caused it is reported already."""
     stopped = checked.stopped
     if stopped is None or stopped.code == STOPPED:
         return

@@ -55,7 +55,7 @@ RUNTIME_FLAGS = ("-O3", "-g1", "-DWW_CHECK")
 
 
 class Observer(Protocol):
-    """Who wants to know of each launch."""
+    """Interface of an object that is called before and after each launch."""
 
     def before_kernel(self, step: RunKernel) -> None:
         """A kernel is about to run."""
@@ -89,7 +89,7 @@ class KernelStoppedError(KernelError):
 
 
 class CheckBackend(CpuBackend):
-    """One worker, with room around each array.
+    """Backend with one worker, and guard memory around each array.
 
     Attributes:
         watching: whether accesses are looked at, or only run.

@@ -15,7 +15,7 @@ from warpworld.drawing.html import card, escaped, table
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong at one place.
+    """Fault at one place.
 
     Attributes:
         kind: one of ``KINDS``.
@@ -153,7 +153,7 @@ class Report:
 
 
 def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """One finding of each kind, array and place: rather one that does harm, of races rather one of two writes.
+    """Keep one finding for each kind, array and place; of several, one that does harm, then a race of two writes.
 
     One line fixes a missing guard, so only a kernel's first is reported. A line that races for an array may also read
     it before it is written: that is the same race.

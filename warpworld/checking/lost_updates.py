@@ -48,7 +48,7 @@ class LostUpdates:
         checked.after_kernel.append(self._count_flags)
 
     def findings(self, seen: Iterable[Finding]) -> Iterator[Finding]:
-        """One finding for each line and array.
+        """Report one finding for each line and array.
 
         Args:
             seen: what was found already: a line that races for an array needs no second finding.

@@ -146,7 +146,7 @@ class CheckRuntime:
         self._library.ww_check_end(self._state)
 
     def findings(self) -> list[Any]:
-        """Every NativeFinding so far, one of each kind a place."""
+        """Return the NativeFindings so far, one of each kind and place."""
         first = POINTER()
         count = self._library.ww_check_findings(self._state, ctypes.byref(first))
         return list((NativeFinding * count).from_address(first.value)) if count and first.value else []

@@ -36,7 +36,7 @@ def covers(node: Node, *lines: int) -> bool:
 
 
 def ancestors(node: Node) -> Iterator[tuple[Node, Node]]:
-    """Each node around a node up to its function, with the part of it that the node lies in."""
+    """Yield each node around a node up to its function, with the child of it that the node lies in."""
     part, around = node, node.parent
     while around is not None and part.type != FUNCTION:
         yield around, part

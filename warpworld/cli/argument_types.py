@@ -1,4 +1,4 @@
-"""What argparse checks numbers on the command line with."""
+"""Checks of numbers on the command line, for argparse."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def _completion(arguments: argparse.Namespace, commands: dict[str, argparse.Argu
 
 
 def _words_and_files(kind: str, words: list[str], suffix: str, shell: str) -> dict[str, Any]:
-    """What shtab takes for an argument that is one of some words, a file of a suffix, or a folder."""
+    """Entry for shtab of an argument that is one of some words, a file of a suffix, or a folder."""
     function = f"_warpworld_{kind}"
     body = {
         "bash": f"""

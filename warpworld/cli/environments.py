@@ -1,4 +1,4 @@
-"""How an environment and values of its parameters are named on the command line."""
+"""Reads the environment and the values of its parameters from the command line."""
 
 from __future__ import annotations
 

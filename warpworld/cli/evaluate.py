@@ -66,7 +66,7 @@ def _eval(arguments: argparse.Namespace) -> int:
 
 
 def _stopped(steps: int, episodes: int, unfinished: int) -> str:
-    """What was played where there was a limit to the steps."""
+    """Sentence on what was played where there was a limit to the steps."""
     if not unfinished:
         return f"all {episodes:,} episodes ended within {steps:,} steps of each env"
     return f"stopped after {steps:,} steps of each env: {unfinished:,} of {episodes:,} episodes unfinished"

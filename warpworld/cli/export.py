@@ -63,7 +63,7 @@ def _policies(run: Run, name: str | None, checkpoint: Which) -> dict[str, Policy
 
 
 def _iteration(run: Run, checkpoint: Which, policy: str) -> int:
-    """After which a policy had the weights that are exported; one that is not trained has them in all."""
+    """Iteration whose weights of a policy are exported; a policy that is not trained has them in all."""
     if checkpoint != "best":
         return run.checkpoints()[-1] if checkpoint is None else checkpoint
     best = run.load_checkpoint("best")["best"]

@@ -94,7 +94,7 @@ def _random_returns(runs: Sequence[RunFolder], seed: int, allowed: bool) -> dict
 
 
 def _folder(runs: Sequence[RunFolder]) -> Path:
-    """Where a page about runs belongs: in the one run, in the folder that all lie in, or else here."""
+    """Folder of a page about runs: the one run, the folder that all lie in, or else the working folder."""
     if len(runs) == 1:
         return runs[0].path
     parents = {run.path.resolve().parent for run in runs}
@@ -102,7 +102,7 @@ def _folder(runs: Sequence[RunFolder]) -> Path:
 
 
 def _first_replay(runs: Sequence[RunFolder], seed: int, record: bool) -> dict[Path, str]:
-    """Of the first run that has a checkpoint; a report is worth having without one, too, and says why it has none."""
+    """Replay of the first run that has a checkpoint; a report without one says why."""
     for run in runs:
         if run.checkpoints():
             try:

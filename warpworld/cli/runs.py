@@ -107,7 +107,7 @@ def _differences(runs: Sequence[RunSummary]) -> dict[Path, dict[str, str]]:
 
 
 def _plain(runs: Sequence[RunSummary], every: Sequence[RunSummary]) -> list[dict[str, Any]]:
-    """What ``--json`` prints of each run."""
+    """Entries that ``--json`` prints of the runs."""
     differ = _differences(every)
     return [
         {

@@ -1,4 +1,4 @@
-"""What `warpworld train --seeds` prints: each run as it ends, and all of them side by side."""
+"""Output of `warpworld train --seeds`: each run as it ends, and all of them side by side."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def option_overrides(arguments: argparse.Namespace) -> list[str]:
 
 
 def unknown_words(words: Sequence[str], parser: argparse.ArgumentParser, takes_settings: bool) -> str:
-    """What to answer to words that a command does not know.
+    """Message about words that a command does not know.
 
     Args:
         words: those that are left over.

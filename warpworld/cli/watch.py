@@ -58,7 +58,7 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 
 def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
-    """What `watch` shows, and the folder that it belongs to: the run's, or the working folder for a config."""
+    """Recording that `watch` shows, and its folder: the run's, or the working folder for a config."""
     from warpworld.report.recording import record_random, record_run
     from warpworld.runs import Run
     from warpworld.runs.folder import found_folder

@@ -1,4 +1,4 @@
-"""From a YAML file and ``a.b=c`` overrides to a frozen, checked ``RunConfig``."""
+"""Reads a YAML file and ``a.b=c`` overrides into a frozen, checked ``RunConfig``."""
 
 from warpworld.config.run_config import RunConfig, config_from_dict, load_config
 from warpworld.config.sections import ALGORITHM, Fault, LearnerConfig, ModelConfig, RandomConfig, SelfPlayConfig, Sizes

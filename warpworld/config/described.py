@@ -1,4 +1,4 @@
-"""Every key of a config, with its value, its default and its meaning, from the schema and the classes that it names.
+"""Description of every key of a config: value, default and meaning, from the schema and the classes that it names.
 
 Of an environment's parameters it is the comment behind the field of ``Params`` and its range, of a model's settings
 the entry under ``Args`` in the docstring of its constructor.
@@ -58,7 +58,7 @@ class Key:
 
 
 def described(config: RunConfig) -> Iterator[Key]:
-    """Every key of a config, sections before the keys in them."""
+    """Yield every key of a config, sections before the keys in them."""
     fields = RunConfig.model_fields
     yield Key(("name",), _about(fields["name"]), config.name, REQUIRED)
     yield Key(("env",), _about(fields["env"]), is_section=True)

@@ -1,4 +1,4 @@
-"""From pydantic's errors to sentences: where, which key, what was given, what was expected, the nearest known name."""
+"""Turns pydantic's errors into sentences: place, key, the value given, the one expected, the nearest known name."""
 
 from __future__ import annotations
 

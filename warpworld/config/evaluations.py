@@ -66,7 +66,7 @@ def check_evaluations(config: RunConfig, scripts: Collection[str], document: Doc
 
 
 def _check_policies(config: RunConfig, document: Document) -> None:
-    """What ends a run is the score of a policy that learns."""
+    """Check that the scores that end a run are those of policies that learn."""
     trained = trained_policies(config)
     for name in config.trainer.stop_when:
         if name not in trained:

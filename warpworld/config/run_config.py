@@ -338,7 +338,7 @@ def _can_be_set(array: Array) -> bool:
 
 
 def _check_policies(config: RunConfig, groups: dict[str, Group], document: Document) -> None:
-    """Every group is played by exactly one policy, and one policy's groups have the same spaces."""
+    """Check that exactly one policy plays each group, and that a policy's groups have the same spaces."""
     served: dict[str, str] = {}
     for name, policy in config.policy.items():
         key = ("policy", name, "groups")

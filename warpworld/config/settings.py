@@ -26,7 +26,7 @@ _MISSING = inspect.Parameter.empty
 
 
 def checked_params(cls: type[Environment], given: dict[str, Any], document: Document) -> dict[str, Any]:
-    """All of an environment's parameters: those given, checked against the annotations, and the others' defaults.
+    """Check parameters of an environment against their annotations, and add the defaults of the others.
 
     The environment itself checks ``randomize``, which environments with parameters per env also take.
 
@@ -57,7 +57,7 @@ def checked_params(cls: type[Environment], given: dict[str, Any], document: Docu
 def checked_model_settings(
     cls: type, given: dict[str, Any], document: Document, key: KeyPath, also: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All of a model's settings, which are the keyword-only arguments of its constructor.
+    """Check a model's settings, the keyword-only arguments of its constructor, and add the other defaults.
 
     Args:
         cls: the model.

@@ -1,4 +1,4 @@
-"""What an author declares: an environment, its arrays, groups and kernels; and the registry of names."""
+"""Declarations of an author: an environment, its arrays, groups and kernels; and the registry of names."""
 
 from warpworld.environment.declarations import (
     DTYPES,

@@ -1,4 +1,4 @@
-"""What an environment is declared with: arrays of the store, groups of agents, kernels and phases."""
+"""Declarations of an environment's parts: arrays of the store, groups of agents, kernels and phases."""
 
 from __future__ import annotations
 
@@ -241,12 +241,12 @@ class Group:
 
     @property
     def stride(self) -> int:
-        """From the number of one of its agents to that of the next."""
+        """Step from the number of one of its agents to that of the next."""
         return 1 if self.agents is None else self.agents.step
 
     @property
     def numbers(self) -> range:
-        """Its agents' numbers in the env."""
+        """Numbers of its agents in the env."""
         return range(self.first, self.first + self.size * self.stride, self.stride)
 
     @property
@@ -292,7 +292,7 @@ class Kernel:
             object.__setattr__(self, "arguments", tuple(map(self._argument, _as_list(self.name, self.arguments))))
 
     def threads(self, num_agents: int, side_by_side: bool, packed: bool = False) -> int:
-        """How many threads an env has.
+        """Number of threads of an env.
 
         Args:
             num_agents: of the env.

@@ -96,11 +96,11 @@ class Environment:
         return []
 
     def phases(self) -> Sequence[Phase | Kernel]:
-        """What a step runs, in order: kernels by name, or callables ``fn(arrays, active)``."""
+        """Phases of a step, in order: kernels by name, or callables ``fn(arrays, active)``."""
         return ["step"]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """What runs for the envs that start a new episode."""
+        """Phases of a reset, for the envs that start a new episode."""
         return ["reset"]
 
     def constants(self) -> Mapping[str, Any]:
@@ -123,7 +123,7 @@ class Environment:
         return {}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
-        """What one env looks like at one step; replays, GIFs and videos call it, training never does.
+        """Draw one env at one step; replays, GIFs and videos call it, training never does.
 
         Args:
             arrays: the env's part of each array: (num_agents, *shape) per agent, (*shape) per env or world. At the
@@ -155,7 +155,7 @@ def names_file(text: str) -> bool:
 
 
 def critic_space(environment: Environment, group: Group) -> Box | None:
-    """What the critic of a group's policy reads; None for what the agents observe.
+    """Space of the input of a group's critic; None if it reads what the agents observe.
 
     Raises:
         DeclarationError: the group names no array of the environment, or one that no critic can read.

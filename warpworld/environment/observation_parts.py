@@ -14,7 +14,7 @@ _BOXES = (np.float32, np.float16, np.uint8)
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One part of what an agent sees.
+    """Part of an agent's observation.
 
     Attributes:
         dtype: of the array that holds it: "float32", "float16", "uint8", "int32" for choices or "bool" for flags.
@@ -40,12 +40,12 @@ class Part:
 
     @property
     def numbers(self) -> int:
-        """How many numbers of the array one agent has."""
+        """Number of entries that one agent has in the array."""
         return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        """How many bytes they take."""
+        """Number of bytes that one agent has in the array."""
         return self.numbers * np.dtype(self.dtype).itemsize
 
     @property

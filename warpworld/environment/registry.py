@@ -38,7 +38,7 @@ def register(name: str) -> Callable[[type[Environment]], type[Environment]]:
 
 
 def environment_names() -> list[str]:
-    """All registered names, sorted."""
+    """Return all registered names, sorted."""
     return sorted(_registry)
 
 
@@ -78,7 +78,7 @@ def get_environment(name: str) -> type[Environment]:
 
 
 def _hint_at_file(name: str) -> str:
-    """What to write instead, where ``name`` is a kernel file, a config or a folder that has a Python file beside it."""
+    """Hint at a Python file, if ``name`` is a kernel file, a config or a folder that has one beside it."""
     path = Path(name)
     if not path.name:
         return ""

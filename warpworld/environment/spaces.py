@@ -1,4 +1,4 @@
-"""From groups' gymnasium spaces to the reserved arrays that hold observations and actions."""
+"""Derives the reserved arrays of observations and actions from groups' gymnasium spaces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def observation_parts(group: Group) -> dict[str, Part]:
 
 
 def action_heads(space: Space) -> tuple[int, ...]:
-    """How many choices each head of a discrete action has, all of them in one row; empty for a continuous one.
+    """Numbers of choices of a discrete action's heads, all in one row; empty for a continuous action.
 
     Raises:
         DeclarationError: the space is none of Discrete, MultiDiscrete, MultiBinary and Box of float32, or is empty.
@@ -59,9 +59,9 @@ def action_heads(space: Space) -> tuple[int, ...]:
 
 
 def action_start(space: Space) -> np.ndarray:
-    """What to take from an action of the space, in whose shape this is, to get what stands in the store.
+    """Offset of actions of the space from those in the store, in the space's shape: ``action - start`` is stored.
 
-    There choices count from 0, whatever the space's own ``start``.
+    Stored choices count from 0, whatever the space's own ``start``.
     """
     counted = isinstance(space, (Discrete, MultiDiscrete))
     return np.asarray(space.start if counted else 0)  # type: ignore[attr-defined]
@@ -81,7 +81,7 @@ def action_layout(space: Space) -> tuple[str, int]:
 
 
 def _layout(group: Group, what: str) -> object:
-    """What groups that share arrays of ``what`` have in common."""
+    """Layout that all groups which share arrays of ``what`` must have."""
     if what == "actions":
         return action_layout(group.action)
     return {key: (part.dtype, part.shape) for key, part in observation_parts(group).items()}
@@ -151,7 +151,7 @@ def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
 
 
 class LegalValues(NamedTuple):
-    """What is legal in an actions array: a value for each entry of an env, in the order in which they lie.
+    """Legal values of an actions array: one for each entry of an env, in the order in which they lie.
 
     Attributes:
         low: the least legal value.
@@ -165,7 +165,7 @@ class LegalValues(NamedTuple):
 
 
 def action_bounds(groups: Mapping[str, Group]) -> dict[str, LegalValues]:
-    """What is legal in each actions array."""
+    """Legal values of each actions array, by its name."""
     found: dict[str, LegalValues] = {}
     for group in groups.values():
         name = "actions" + group_suffix(groups, group, "actions")
@@ -175,7 +175,7 @@ def action_bounds(groups: Mapping[str, Group]) -> dict[str, LegalValues]:
 
 
 def _bounds_of_one(space: Space) -> LegalValues:
-    """Of one agent's entry."""
+    """Legal values of one agent's entry."""
     heads = action_heads(space)
     if heads:
         start = np.broadcast_to(action_start(space).ravel(), len(heads))

@@ -1,4 +1,4 @@
-"""What an env in a floor plan looks like: the home from above with its walls as lit, agents, and what they see."""
+"""Draws an env in a floor plan: the home from above with its walls as lit, agents, and what they see."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def draw_indoor(
     over_agents: Sequence[Mark] = (),
     cameras: Sequence[float] = (0.0,),
 ) -> Drawing:
-    """One env at one step.
+    """Draw one env at one step.
 
     Args:
         plans: of the environment.
@@ -61,7 +61,7 @@ def draw_indoor(
 def texel_stretches(
     plans: PlanSet, plan: int, texels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Where texels of a plan lie.
+    """Stretches of neighbouring texels of a plan.
 
     Args:
         plans: among them the plan.
@@ -110,7 +110,7 @@ def _lit_walls(plans: PlanSet, plan: int) -> tuple[Mark, ...]:
 def _strips(
     arrays: Mapping[str, np.ndarray], colours: Sequence[str], left: float, bottom: float, right: float, height: float
 ) -> tuple[list[Mark], float]:
-    """What the cameras of the first agents show, below the plan, and how high all of it is.
+    """Strips of what the cameras of the first agents show, below the plan, and the height of all of them.
 
     A camera's row of pixels shows colours, and below them nearness and shares of other agents as far as it has them.
     """

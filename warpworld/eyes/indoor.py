@@ -1,4 +1,4 @@
-"""What environments in floor plans have in common: agents that walk through homes and look around with a camera.
+"""Base of environments in floor plans: agents that walk through homes and look around with a camera.
 
 Source: megastep (Andy L. Jones, 2020), with its names and defaults where the thing is the same. Unlike there,
 contacts are exact and let agents slide along walls, walls are visible at any distance, and envs share plans by
@@ -113,7 +113,7 @@ def _file_set(files: tuple[tuple[Path, int, int], ...], seed: int) -> PlanSet:
 
 
 def eye_bytes(res: int, most_walls: int, agents: int) -> int:
-    """What the threads of an env share while a camera looks: ``raycast::Eye``."""
+    """Bytes that the threads of an env share while a camera looks: ``raycast::Eye``."""
     return 28 * (FACETS * agents + most_walls) + 4 + 8 * (res + res // 32)
 
 
@@ -125,10 +125,10 @@ class Indoor(Environment):
 
     @dataclass(frozen=True)
     class Params(IndoorParams):
-        """Those of all."""
+        """Parameters of all environments in floor plans."""
 
     def senses(self) -> dict[str, Box]:
-        """What every agent observes: its camera's linear colours and nearness, and its own motion."""
+        """Spaces of every agent's observations: its camera's linear colours and nearness, and its own motion."""
         pixels = self.params.pixels
         return {
             "rgb": Box(0.0, 1.0, (3, pixels)),

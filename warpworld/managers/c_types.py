@@ -39,7 +39,7 @@ _INTEGER_WORDS = ("signed", "unsigned", "char", "short", "long", "int")
 
 
 def canonical_type(words: list[str]) -> str:
-    """One spelling for a type: C++ allows its words in any order, and "int" beside "long"."""
+    """Return one spelling for a type: C++ allows its words in any order, and "int" beside "long"."""
     if not words or any(word not in _INTEGER_WORDS for word in words):
         return " ".join(words).removeprefix("std::").removeprefix("::std::").removeprefix("::")
     kind = next((word for word in ("char", "short") if word in words), "long " * words.count("long") or "int").strip()

@@ -14,7 +14,7 @@ _SHAPE = "write it as `type name` or `type* name`"
 
 
 class UnreadableError(Exception):
-    """Why a declaration cannot be bound, in words that follow the declaration in a message."""
+    """Reason why a declaration cannot be bound, in words that follow the declaration in a message."""
 
 
 def read_type(declaration: Node) -> tuple[str, bool]:

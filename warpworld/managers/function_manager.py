@@ -195,7 +195,7 @@ class FunctionManager:
         return found
 
     def _against_turns(self, source: KernelSource) -> str | None:
-        """Why an env's lanes cannot take turns in the kernels of this file, or None where they can."""
+        """Reason why an env's lanes cannot take turns in the kernels of this file, or None if they can."""
         word = source.barrier_word()
         return word and (
             f"more than the {MAX_THREADS_PER_ENV} of a block. They would take turns, but its file uses {word}, which "

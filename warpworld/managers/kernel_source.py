@@ -78,7 +78,7 @@ template <class ww_a, decltype(sizeof(0)) ww_n> struct ww_element<ww_a[ww_n]> : 
 
 @dataclass(frozen=True)
 class KernelSource:
-    """One file to compile.
+    """Kernel file to compile, with its constants, threads and checks.
 
     Attributes:
         path: the author's file.

@@ -97,7 +97,7 @@ class RunHostFunction:
 
 @dataclass(frozen=True)
 class Agents:
-    """Some of an env's agents, in two arrays that have a dimension of agents.
+    """Range of an env's agents, in two arrays that have a dimension of agents.
 
     Attributes:
         source: place of the first of them in one array.
@@ -152,7 +152,7 @@ class KeepFinal:
 
 @dataclass(frozen=True)
 class CheckActions:
-    """At the head of a program: refuse to run it where an entry of an actions array is out of its bounds, or NaN.
+    """Check at the start of a program that no entry of an actions array is out of its bounds, or NaN.
 
     Attributes:
         array: per agent or per env, int32 or float32.

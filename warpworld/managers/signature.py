@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a kernel, or one field of a struct that a kernel takes.
+    """Parameter of a kernel, or field of a struct that a kernel takes.
 
     Attributes:
         name: what it is called.

@@ -42,7 +42,7 @@ def in_plain_cpp(text: str) -> str:
 
 
 class SourceText:
-    """One file; every refusal names file and line.
+    """Text of one kernel file; every error names file and line.
 
     Attributes:
         path: the file.

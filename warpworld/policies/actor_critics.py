@@ -79,19 +79,19 @@ class Critics(nn.Module):
 
 
 class TanhHead(nn.Module):
-    """From an encoder's features to an action from -1 to 1: (rows, width) -> (rows, size)."""
+    """Actor's last layer: an encoder's features to an action from -1 to 1, (rows, width) -> (rows, size)."""
 
     def __init__(self, width: int, size: int) -> None:
         super().__init__()
         self.means = linear(width, size, POLICY_GAIN)
 
     def forward(self, features: Tensor) -> Tensor:
-        """See above."""
+        """Actions of ``features``: (rows, width) -> (rows, size), from -1 to 1."""
         return in_float32(self.means, features).tanh()
 
 
 class SquashedHead(nn.Module):
-    """From an encoder's features to means and logarithms of deviations: (rows, width) -> (rows, 2 * size).
+    """Actor's last layer: features to means and log deviations, (rows, width) -> (rows, 2 * size).
 
     The latter lie between ``LOG_STD_MIN`` and ``LOG_STD_MAX``, by a tanh.
     """
@@ -101,7 +101,7 @@ class SquashedHead(nn.Module):
         self.layer = linear(width, 2 * size, POLICY_GAIN)
 
     def forward(self, features: Tensor) -> Tensor:
-        """See above."""
+        """Means and, behind them, log deviations of ``features``: (rows, width) -> (rows, 2 * size)."""
         means, log_stds = in_float32(self.layer, features).chunk(2, -1)
         middle, half = (LOG_STD_MAX + LOG_STD_MIN) / 2, (LOG_STD_MAX - LOG_STD_MIN) / 2
         return torch.cat((means, middle + half * log_stds.tanh()), -1)

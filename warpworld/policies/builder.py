@@ -1,4 +1,4 @@
-"""From a policy's ``model`` settings and a group's spaces to a policy."""
+"""Builds a policy from its ``model`` settings and a group's spaces."""
 
 from __future__ import annotations
 

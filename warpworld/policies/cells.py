@@ -31,10 +31,10 @@ class Cell(Protocol):
     state_size: int
 
     def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One step: (rows, width) and (rows, state_size) -> (rows, size), and the state after it."""
+        """Advance one step: (rows, width) and (rows, state_size) -> (rows, size), and the state after it."""
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Several steps of each of S agents.
+        """Advance each of S agents through several steps.
 
         Args:
             encoded: (T, S, width) float32.
@@ -56,7 +56,7 @@ class _SteppedCell(nn.Module):
     hidden_size: int
 
     def draw_weights(self) -> None:
-        """From torch's global generator."""
+        """Draw the weights from torch's global generator."""
         for name, parameter in self.named_parameters():
             if name.startswith("weight"):
                 nn.init.orthogonal_(parameter)

@@ -133,7 +133,7 @@ class RecurrentActorAndCritic(RecurrentNetwork):
         return self.critic_step(inputs, self.memory.no_state(inputs))[0]
 
     def critic_step(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """One step of the critic.
+        """Advance the critic by one step.
 
         Args:
             inputs: (..., numbers) float32.
@@ -146,7 +146,7 @@ class RecurrentActorAndCritic(RecurrentNetwork):
         return self.memory.values(hidden), after
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """As ``RecurrentActorWithCritic.replay``; ``state`` holds the actor's and, behind it, the critic's."""
+        """Replay as ``RecurrentActorWithCritic.replay``; ``state`` holds the actor's, then the critic's."""
         of_actor, of_critic = state.split([self.state_size, self.memory.state_size], -1)
         outputs = in_float32(self.actor_layer, self.unroll(observations, of_actor, starts)[0])
         return outputs, self.memory.values(self.memory.unroll(inputs, of_critic, starts)[0])

@@ -25,11 +25,11 @@ class Deterministic(nn.Module):
         self.num_outputs = int(size)
 
     def sampler(self, context: SamplerContext, kernel: str) -> DeterministicSampler:
-        """What writes the actions of a group, whatever the kernel."""
+        """Make the sampler that writes a group's actions; it is the same for every kernel."""
         return DeterministicSampler(context)
 
     def choose(
         self, actions: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
     ) -> Tensor:
-        """What to do, without a world, not scaled to the Box: (..., size); nothing is drawn."""
+        """Choose actions without a world, not scaled to the Box: (..., size); nothing is drawn."""
         return actions

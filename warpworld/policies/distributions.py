@@ -42,7 +42,7 @@ class Categorical(nn.Module):
     def choose(
         self, logits: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
     ) -> Tensor:
-        """What to do, without a world: ``sample.cu`` does the same for the agents of one.
+        """Choose actions without a world, as ``sample.cu`` does for the agents of one.
 
         Args:
             logits: (..., num_outputs) float.
@@ -105,7 +105,7 @@ class Gaussian(nn.Module):
     def choose(
         self, means: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
     ) -> Tensor:
-        """What to do, without a world: neither scaled nor cut off.
+        """Choose actions without a world, neither scaled nor cut off.
 
         Args:
             means: (..., size) float.

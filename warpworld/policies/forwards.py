@@ -21,7 +21,7 @@ class RecurrentForwards(Protocol):
     """Forwards of networks with a memory, without gradient, from float32 to float32."""
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One step: (..., features) and (..., state size) -> outputs (..., outputs), values (...), the next state."""
+        """Advance one step: (..., features), (..., state size) -> outputs (..., outputs), values (...), next state."""
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """T steps of S agents.

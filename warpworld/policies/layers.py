@@ -28,7 +28,7 @@ class Layers(nn.Sequential):
     """Layers one behind the other, (..., inputs) -> (..., outputs), by the quickest way there is."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """See above."""
+        """Run the layers in turn."""
         return run_layers(self, x)
 
 

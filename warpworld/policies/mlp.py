@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MLP(nn.Module):
-    """Two networks that share no weights.
+    """Actor and critic of fully connected layers, which share no weights.
 
     Weights are orthogonal with gain sqrt(2) in hidden layers, 0.01 in the last layer of the actor and 1 in the last
     layer of the critic; biases are zero (Huang et al. 2022, "The 37 Implementation Details of PPO", detail 2).

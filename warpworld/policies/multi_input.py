@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class MultiInput(nn.Module):
-    """Two networks that share no weights: an encoder with a branch for each part, and a linear layer behind it.
+    """Actor and critic that share no weights: each an encoder with a branch for each part, and a linear layer.
 
     Weights are orthogonal with gain sqrt(2), but 0.01 in the last layer of the actor and 1 in that of the critic;
     biases are zero, as in the model "mlp".
@@ -86,7 +86,7 @@ class MultiInput(nn.Module):
         hidden_sizes: tuple[int, ...],
         activation: str,
     ) -> BranchEncoder:
-        """All but the last layer, from an observation to what a recurrent cell reads; arguments as above."""
+        """Make the layers but the last one, from an observation to a recurrent cell's input; arguments as above."""
         check_hidden(hidden_sizes, activation)
         if not len(channels) == len(kernel_sizes) == len(strides):
             raise ConfigError(

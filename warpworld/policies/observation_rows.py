@@ -61,6 +61,6 @@ class ObservationRows:
         return rows if self.is_plain else self.floats_of(self.split(rows))
 
     def floats_of(self, values: Sequence[Tensor]) -> Tensor:
-        """What each part holds, (..., numbers) in its own dtype, -> the floats among them as ``floats`` has them."""
+        """Floats among the parts' values, as ``floats`` orders them: (..., numbers) each -> (..., floats) float32."""
         held = [numbers.float() for part, numbers in zip(self.parts, values, strict=True) if part.is_float]
         return torch.cat(held, -1) if held else values[0].new_zeros((*values[0].shape[:-1], 0), dtype=torch.float32)

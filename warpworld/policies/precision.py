@@ -16,7 +16,7 @@ _is_chosen = ContextVar("_is_chosen", default=False)  # within ``products`` on a
 
 
 def products(precision: str, device: torch.device) -> AbstractContextManager[Any]:
-    """Within it, networks multiply in a precision; of one within another, the outer one holds.
+    """Context in which networks multiply in a precision; if one is within another, the outer one holds.
 
     torch lets cuDNN round what convolutions and recurrent layers read to TF32, which keeps 10 bits of a number's
     fraction, and other products not. Here float32 rounds nothing to it on a GPU, and tf32 all.

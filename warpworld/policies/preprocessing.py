@@ -1,4 +1,4 @@
-"""From rows of bytes to the numbers that a model reads."""
+"""Turns rows of bytes into the numbers that a model reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Preprocessing(nn.Module):
         return self.of_parts(self.rows.split(observations), normaliser)
 
     def of_parts(self, values: list[Tensor], normaliser: ObservationNormaliser | None = None) -> Tensor:
-        """What each part holds, (..., numbers) in its own dtype, -> (..., features) float32."""
+        """Features of the parts' values: (..., numbers) each, in its own dtype -> (..., features) float32."""
         if normaliser is not None:
             values = self._normalised(values, normaliser(self.rows.floats_of(values)))
         features = [make(part) for make, part in zip(self._features, values, strict=True)]
@@ -66,7 +66,7 @@ class Floats(nn.Module):
     """
 
     def forward(self, values: Tensor) -> Tensor:
-        """See above."""
+        """Convert to float32: (..., numbers) -> the same shape, with 0 for what is not finite."""
         return values.float().nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
 
 
@@ -74,7 +74,7 @@ class Flags(nn.Module):
     """Flags as 0 and 1: (..., numbers) bool -> the same in float32, row by row in memory, as networks read them."""
 
     def forward(self, values: Tensor) -> Tensor:
-        """See above."""
+        """Convert to float32: (..., numbers) -> the same shape."""
         return values.to(torch.float32, memory_format=torch.contiguous_format)
 
 
@@ -82,7 +82,7 @@ class Scaled(nn.Module):
     """Bytes between 0 and 1: (..., numbers) uint8 -> the same in float32."""
 
     def forward(self, values: Tensor) -> Tensor:
-        """See above."""
+        """Divide by 255: (..., numbers) uint8 -> (..., numbers) float32 in [0, 1]."""
         return values / 255
 
 
@@ -101,5 +101,5 @@ class OneHot(nn.Module):
         self.register_buffer("choice", torch.from_numpy(choice.astype(np.int32)), persistent=False)
 
     def forward(self, values: Tensor) -> Tensor:
-        """See above."""
+        """Encode each number as one-hot: (..., numbers) -> (..., choices of all numbers) float32."""
         return (values.index_select(-1, self.number) == self.choice).float()

@@ -13,7 +13,7 @@ from warpworld.policies.recurrent import RecurrentNetwork
 
 
 class DuelingHeads(nn.Module):
-    """From an encoder's features to the values of the choices of all heads.
+    """Last layers of a Q network: an encoder's features to the values of the choices of all heads.
 
     Dueling (Wang et al. 2016, arXiv 1511.06581, equation 9): a head's values are the state's value plus each choice's
     advantage, less the mean of the head's advantages. All heads share the state's value (Tavakoli et al. 2018,

@@ -46,7 +46,7 @@ class RecurrentNetwork(nn.Module):
         self.size, self.state_size = self.cell.size, self.cell.state_size
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One step of each agent.
+        """Advance each agent by one step.
 
         Args:
             observations: (..., features) float32.
@@ -66,7 +66,7 @@ class RecurrentNetwork(nn.Module):
         return hidden.view(*lead, -1), after.view(*lead, -1)
 
     def unroll(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Several steps of each of S agents, with the state zeroed wherever an episode begins.
+        """Advance each of S agents through several steps, with the state zeroed where an episode begins.
 
         The encoder takes all steps at once.
 
@@ -169,7 +169,7 @@ class RecurrentPolicy(RememberingPolicy):
     def replay(
         self, observations: Tensor, state: Tensor, starts: Tensor, critic_inputs: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """What a network with a critic replays, from raw observations; values are in units of ``value_scale``.
+        """Outputs and values of a replayed network with a critic; values are in units of ``value_scale``.
 
         Args:
             observations: (T, S, entries), rows.

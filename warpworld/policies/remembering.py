@@ -22,7 +22,7 @@ class RememberingPolicy(Policy):
 
     @abstractmethod
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One step of each agent.
+        """Advance each agent by one step.
 
         Args:
             observations: rows, raw.

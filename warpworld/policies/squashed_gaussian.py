@@ -40,7 +40,7 @@ class SquashedGaussian(nn.Module):
     def choose(
         self, outputs: Tensor, greedy: bool, generator: torch.Generator | None = None, allowed: Tensor | None = None
     ) -> Tensor:
-        """What to do, without a world: not scaled to the Box.
+        """Choose actions without a world, not scaled to the Box.
 
         Args:
             outputs: (..., 2 * size) float.

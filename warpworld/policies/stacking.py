@@ -51,7 +51,7 @@ def stacked(group: Group, frames: int) -> Group:
 
 
 def of_stacks(build: Callable[[Group], Policy], group: Group, frames: int) -> Policy:
-    """What ``build`` makes for a group, or for more than one frame a policy that remembers what it saw last.
+    """Build a group's policy; with more than one frame, one that remembers its latest observations.
 
     Raises:
         ConfigError: as ``stacked``.
@@ -88,7 +88,7 @@ class StackingPolicy(RememberingPolicy):
         return outputs, outputs.new_zeros(outputs.shape[:-1]), stack[..., stack.shape[-1] // self._frames :]
 
     def stack(self, observations: Tensor, state: Tensor) -> Tensor:
-        """What the model reads where agents see ``observations``: (..., features) float32; arguments as ``step``'s."""
+        """Input of the model for ``observations``: (..., features) float32; arguments as ``step``'s."""
         return torch.cat((state, super().features(observations)), -1)
 
     def features(self, observations: Tensor) -> Tensor:

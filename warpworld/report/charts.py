@@ -21,7 +21,7 @@ SMALLEST = 1e-300  # span of an axis; what is smaller is rounding
 
 @dataclass(frozen=True)
 class Series:
-    """A line.
+    """Line of a chart.
 
     Attributes:
         name: of what it shows, for the legend.
@@ -37,7 +37,7 @@ class Series:
 
     @property
     def numbers(self) -> list[float]:
-        """Its values, without gaps."""
+        """Values of the series without gaps."""
         return [y for _, y in self.points if not math.isnan(y)]
 
 
@@ -66,7 +66,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values lie: ``low`` at pixel ``start``, ``high`` at pixel ``end``."""
+    """Axis of values: ``low`` lies at pixel ``start``, ``high`` at pixel ``end``."""
 
     low: float
     high: float
@@ -139,7 +139,7 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """At most ``most`` points, each the mean of equally many neighbours (the last of the rest).
+    """Thin points to at most ``most``, each the mean of equally many neighbours (the last of the rest).
 
     A gap stays one where all neighbours are gaps.
     """

@@ -82,12 +82,12 @@ def _agents_that_fit(column: Column, groups: Mapping[str, Group], room: int, siz
 
 
 def _characters(size: int) -> int:
-    """Of so many bytes in base64."""
+    """Number of base64 characters for a number of bytes."""
     return 4 * ((size + 2) // 3)
 
 
 def _narrowed(values: np.ndarray) -> np.ndarray:
-    """The same numbers in a dtype that a page reads, and as narrow as whole numbers allow."""
+    """Convert to a dtype that a page reads, as narrow as whole numbers allow."""
     if values.dtype == bool:
         return values.astype(np.uint8)
     if values.dtype.kind == "f":

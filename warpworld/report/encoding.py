@@ -66,7 +66,7 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
 
 
 def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:
-    """Where agents are in each frame; None where drawings do not say."""
+    """Places of agents in each frame; None if drawings do not give them."""
     if any(frame.drawing.places is None for frame in frames):
         return None
     decimals = _decimals(frames[0].drawing)

@@ -19,7 +19,7 @@ LEFT_OUT = (
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One array over the frames of a recording.
+    """Array over the frames of a recording.
 
     Attributes:
         values: (frames, agents, *shape), or (frames, *shape) of an array per env.
@@ -33,7 +33,7 @@ class Column:
 
     @property
     def numbers(self) -> range:
-        """Of the agents that it is of, in its order."""
+        """Numbers of the agents that the array holds, in its order."""
         first, count = self.first or 0, self.values.shape[1]
         return range(first, first + count * self.stride, self.stride)
 

@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One step of the env that was recorded.
+    """Step of the env that was recorded.
 
     Attributes:
         episode: number of the episode, from 1.
@@ -91,12 +91,12 @@ class Recording:
         return notebook_player(self)
 
     def group_returns(self, frame: Frame) -> dict[str, float]:
-        """Each group's return up to a frame: the mean over its agents."""
+        """Returns of the groups up to a frame: the mean over each group's agents."""
         return {name: float(frame.returns[group.slice].mean()) for name, group in self.groups.items()}
 
 
 class FrameArrays(dict[str, np.ndarray]):
-    """One env's arrays at one step, by name; asking for an unknown one says so."""
+    """Arrays of one env at one step, by name; an unknown name is an error that lists them."""
 
     def __missing__(self, name: str) -> np.ndarray:
         """Raise a StoreError that names the nearest array."""
@@ -205,11 +205,11 @@ class _Watch:
                 world.record(name, copy)
 
     def of_step(self) -> FrameArrays:
-        """As they were when the last step's phases were done, before an ended env was reset."""
+        """Arrays as they were after the last step's phases, before an ended env was reset."""
         return self._read({name: copy and self._world[copy][0] for name, copy in self._copies.items()})
 
     def of_start(self) -> FrameArrays:
-        """As they are; an episode has just begun, and no step of it been made."""
+        """Arrays at the start of an episode, before its first step."""
         arrays = self._read({name: copy and self._world[name][0] for name, copy in self._copies.items()})
         for name in {"rewards", "terminated", "truncated", "agent_terminated", "agent_truncated"} & arrays.keys():
             arrays[name] = np.zeros_like(arrays[name])
@@ -237,7 +237,7 @@ def _drawn(world: World, steps: Sequence[_Step]) -> tuple[list[Frame], bool]:
 
 
 def _checked(environment: Environment, world: World, arrays: FrameArrays) -> Drawing | None:
-    """What ``draw`` makes of the arrays, once it is known to be a drawing."""
+    """Drawing that ``draw`` makes of the arrays, checked to be one."""
     drawing: Any = environment.draw(arrays)
     if drawing is None or isinstance(drawing, Drawing):
         if drawing is not None:

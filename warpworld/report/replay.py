@@ -67,7 +67,7 @@ def replay_text(recording: Recording, most: int | None = None) -> str:
 
 
 def read_replay(path: str | Path) -> str:
-    """What a page that ``write_replay`` wrote plays, as ``replay_text``; of the page's scripts nothing is taken over.
+    """Read the replay of a page that ``write_replay`` wrote, as ``replay_text``; the page's scripts are ignored.
 
     Raises:
         RunError: the page cannot be read, or holds no replay.

@@ -1,4 +1,4 @@
-"""One page about one or several runs, with nothing to load from elsewhere."""
+"""Report: one page about one or several runs, with nothing to load from elsewhere."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _title(data: Sequence[RunData]) -> str:
 
 
 def _lead(data: Sequence[RunData]) -> str:
-    """What was run, in a sentence or two."""
+    """Summary of what was run, in a sentence or two."""
     if len(data) > 1:
         return f"{', '.join(run.label for run in data)}: their curves overlaid, their settings side by side."
     config, run = data[0].config, data[0]

@@ -40,14 +40,14 @@ _SELF_PLAY = re.compile(r"(?P<kind>league)/(?P<policy>[^/]+)/(?P<leaf>elo|win_ra
 
 
 def legend(data: Sequence[RunData]) -> str:
-    """Which colour is which of several runs, in all charts."""
+    """Legend of the runs' colours in all charts; empty for one run."""
     if len(data) == 1:
         return ""
     return legend_of([Series(bundle.label, i, ()) for i, bundle in enumerate(bundles(data))])
 
 
 def damage(data: Sequence[RunData]) -> str:
-    """Which lines of metrics are left out; nothing where all are good."""
+    """Messages about lines of metrics that are left out; empty if all are good."""
     return "".join(f'<p class="quiet">{escaped(message)}</p>' for run in data for message in run.damaged)
 
 
@@ -238,7 +238,7 @@ def replays(data: Sequence[RunData], texts: Mapping[Path, str]) -> str:
 
 
 def settings(data: Sequence[RunData]) -> str:
-    """Every setting: of one run by section; of several runs in a table, those that differ on top and highlighted."""
+    """Settings: of one run by section; of several in a table, those that differ on top and highlighted."""
     flat = [dict(_flat(run.config.settings)) for run in data]
     keys = list(dict.fromkeys(key for found in flat for key in found))
     if len(data) > 1:
@@ -262,7 +262,7 @@ def _is_same(row: Sequence[str]) -> bool:
 
 
 def machine(data: Sequence[RunData]) -> str:
-    """What the runs ran on, as far as they say."""
+    """Machines on which the runs ran, as far as they say."""
     facts = list(dict.fromkeys(fact for run in data for fact in run.machine))
     if not facts:
         return ""

@@ -74,13 +74,13 @@ def bundles(data: Sequence[RunData]) -> list[Bundle]:
 
 
 def _number(group: Sequence[RunData]) -> str:
-    """How many seeds these are, or runs where two have the same."""
+    """Number of seeds of a group, or of runs where two have the same seed."""
     seeds = {run.config.trainer.get("seed") for run in group}
     return f"{len(group)} {'seeds' if len(seeds) == len(group) else 'runs'}"
 
 
 def _without_seed(run: RunData) -> str:
-    """What runs that differ in their seed alone have in common."""
+    """Key of a run's settings without the seed: equal for runs that differ in their seeds alone."""
     settings = dict(flat(_unseeded(run.config.settings)))
     return json.dumps({key: value for key, value in settings.items() if not key.startswith("saving.")}, sort_keys=True)
 

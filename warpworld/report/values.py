@@ -1,4 +1,4 @@
-"""What policies expect while they play: the value of what each agent sees, or of the action that it takes."""
+"""Estimates of policies while they play: the value of what each agent sees, or of the action that it takes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unknown_values(world: World) -> np.ndarray:
 
 
 def states_before(actors: Sequence[Actor]) -> list[Tensor | None]:
-    """What agents of the first env remember, (group size, state size) of each actor; call it before they act."""
+    """States of the first env's agents, (group size, state size) for each actor; call it before they act."""
     for actor in actors:
         if actor.memory is not None:
             actor.memory.forget()
@@ -89,7 +89,7 @@ def _values(world: World, actor: Actor, state: Tensor | None) -> Tensor | None:
 
 
 def _actions(world: World, actor: Actor) -> Tensor:
-    """What the group's agents are about to do, (group size, heads or dimensions)."""
+    """Actions chosen for the next step by the group's agents, (group size, heads or dimensions)."""
     name, first = world.action_array(actor.group.name)
     return world[name][0, first : first + actor.group.size].flatten(1)
 
@@ -106,7 +106,7 @@ def _reads_states(policy: Policy) -> bool:
 
 
 def _read(world: World, actor: Actor) -> Tensor:
-    """What the critic reads, (group size, numbers)."""
+    """Input of the critic, (group size, numbers)."""
     name, group = actor.group.critic_input, actor.group
     if name is None:
         return actor.observations()[0]
@@ -117,7 +117,7 @@ def _read(world: World, actor: Actor) -> Tensor:
 
 
 def _central(world: World, actor: Actor, policy: Policy) -> Tensor:
-    """What a central critic reads, (group size, numbers)."""
+    """Input of a central critic, (group size, numbers)."""
     assert policy.central is not None
     mask = world["agent_mask"][0, actor.group.slice] if "agent_mask" in world.data else None
     declared = None if actor.group.critic_input is None else _read(world, actor)

@@ -81,7 +81,7 @@ class Writing:
 
     @property
     def seal(self) -> Seal:
-        """Of all bytes that were written."""
+        """Seal of all bytes that were written."""
         return Seal(self._sealing.nbytes, self._sealing.crc)
 
 

@@ -20,7 +20,7 @@ _FIRST = ("name", "policy.*.algorithm")  # say most, and stand first in a label
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each setting by its dotted key; an empty section counts as a value."""
+    """Yield each setting by its dotted key; an empty section counts as a value."""
     for name, value in values.items():
         if isinstance(value, Mapping) and value:
             yield from flat(value, f"{prefix}{name}.")

@@ -147,7 +147,7 @@ def _keep(run: RunFolder, stamp: list[Any], facts: Facts) -> None:
 
 # ---- read ------------------------------------------------------------------------------------------------------------
 def _started(run: RunFolder) -> str:
-    """When the first session began, according to ``machine.json``."""
+    """Time of the first session's start, according to ``machine.json``; empty if it cannot be read."""
     try:
         first = json.loads(read_file(run.machine_path))[0]["started"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

@@ -16,12 +16,12 @@ HEADING = f"{LEVEL:.0%} bootstrap interval in brackets"
 
 
 def final_returns(data: Sequence[RunData], policy: str) -> list[float | None]:
-    """Each run's mean return over the last tenth of its env steps; None where no episode has ended."""
+    """Mean returns of the runs over the last tenth of their env steps; None where no episode has ended."""
     return [run.at_last(f"charts/{policy}/episodic_return") for run in data]
 
 
 def statistics_of(returns: Sequence[float | None]) -> dict[str, str]:
-    """Each statistic of the runs' returns as text, with its interval where there are enough runs."""
+    """Statistics of the runs' returns as text, by name, with their intervals if there are enough runs."""
     values = np.array([value for value in returns if value is not None], np.float64)
     found = {}
     for name, statistic in STATISTICS.items():

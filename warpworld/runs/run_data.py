@@ -42,7 +42,7 @@ class RunData:
 
     @property
     def name(self) -> str:
-        """Of the folder."""
+        """Name of the folder."""
         return readable(self.path.resolve().name)
 
     def points(self, key: str) -> list[Point]:
@@ -103,7 +103,7 @@ def _read_if_there(path: Path) -> Metrics:
 
 
 def _iteration(row: Mapping[str, Any]) -> int | None:
-    """Of a line, where it is a whole number."""
+    """Iteration of a line, if it is a whole number."""
     number = row.get("iteration")
     return number if isinstance(number, int) else None
 

@@ -46,7 +46,7 @@ class RunSummary:
 
     @property
     def name(self) -> str:
-        """Of the folder."""
+        """Name of the folder."""
         return readable(self.path.resolve().name)
 
     @property
@@ -63,7 +63,7 @@ class RunSummary:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All settings; none where they cannot be read."""
+        """Settings of the run; empty if they cannot be read."""
         return self.config.settings if self.config is not None else {}
 
 

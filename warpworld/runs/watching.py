@@ -23,7 +23,7 @@ def growths(runs: Sequence[RunFolder]) -> Iterator[None]:
 
 
 def _size(run: RunFolder) -> int:
-    """Of its metrics, bytes; 0 where there are none."""
+    """Size of a run's metrics in bytes; 0 where there are none."""
     try:
         return run.metrics_path.stat().st_size
     except OSError:

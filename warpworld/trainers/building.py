@@ -1,4 +1,4 @@
-"""From a run's configuration to its world, policies and algorithms."""
+"""Builds the world, policies and algorithms of a run's configuration."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _world(config: RunConfig, episodes: int, seed: int) -> tuple[World, int]:
 
 
 def build_actors(world: World, config: RunConfig, policies: Mapping[str, Player], greedy: bool = False) -> list[Actor]:
-    """One actor for each group of an unsealed world, which records nothing.
+    """Build one actor for each group of an unsealed world; they record nothing.
 
     Args:
         world: the world that they act in.

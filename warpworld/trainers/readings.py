@@ -81,7 +81,7 @@ class PlayedMetrics:
         return {metric.name: self._mean(metric) for metric in self.metrics}
 
     def take_out(self, envs: Tensor) -> dict[str, list[float]]:
-        """Each metric's value in the first episode of some envs, mean over the agents that took part; then forget it.
+        """Return and clear each metric's value in some envs' first episode, mean over agents that took part.
 
         Args:
             envs: (n,) int64, whose first episode has ended; the next one then counts as the first.

@@ -253,7 +253,7 @@ class Trainer:
         return seconds
 
     def _wait(self) -> None:
-        """Until the device has done all that it was asked for."""
+        """Wait until the device has done all of its work."""
         self.world["clock"][0].item()
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ class Trainer:
             run.keep_past(files)
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that the rest of the run depends on; of several processes, the whole in process 0."""
+        """State that the rest of the run depends on; process 0 holds that of all processes."""
         state = self._state(*gather_store(self.world, self.processes, self.config.trainer.num_envs))
         return {**state, **self.evaluations.state_dict()}
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def arrays_of(world: World, env: int) -> dict[str, np.ndarray]:
-    """One env's part of each array that describes its state."""
+    """Copy one env's part of each array that describes its state to NumPy, by name."""
     kept = [name for name in world.data.names("state") if name not in BOOKKEEPING]
     parts = {name: world[name] if world.data.array(name).per == "world" else world[name][env] for name in kept}
     return {name: part.cpu().numpy().copy() for name, part in parts.items()}

@@ -71,7 +71,7 @@ def parts_of(steps: Iterable[Step | PythonStep]) -> Iterator[tuple[Step, ...] | 
 
 
 def in_turn(calls: Sequence[Callable[[], None]], turn: threading.RLock) -> Callable[[], None]:
-    """One call for several, one after the other.
+    """Join several calls into one, which makes them one after the other.
 
     Args:
         calls: in order.

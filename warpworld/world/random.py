@@ -94,19 +94,19 @@ class Random:
         return torch.stack(words, -1).flatten(-2)[..., skipped : skipped + count]
 
     def bits(self, count: int = 1) -> torch.Tensor:
-        """Each agent's own words: (num_envs, num_agents, count) int64 in 0 .. 2^32 - 1."""
+        """Draw words for each agent: (num_envs, num_agents, count) int64 in 0 .. 2^32 - 1."""
         return self._words(self._agents, count)
 
     def uniform(self, count: int = 1) -> torch.Tensor:
-        """Each agent's own numbers in [0, 1): (num_envs, num_agents, count) float32."""
+        """Draw numbers in [0, 1) for each agent: (num_envs, num_agents, count) float32."""
         return _uniform(self.bits(count))
 
     def below(self, n: int, count: int = 1) -> torch.Tensor:
-        """Each agent's own whole numbers in 0 .. n - 1, n up to 2^32 - 1: (num_envs, num_agents, count) int64."""
+        """Draw whole numbers in 0 .. n - 1 for each agent, n up to 2^32 - 1: (num_envs, num_agents, count) int64."""
         return _multiply(n, self.bits(count))[0]
 
     def normal(self, count: int = 1) -> torch.Tensor:
-        """Each agent's own standard normal numbers, two draws each: (num_envs, num_agents, count) float32.
+        """Draw standard normal numbers for each agent, each of two words: (num_envs, num_agents, count) float32.
 
         Equal to a kernel's up to the math library's rounding.
         """

@@ -36,7 +36,7 @@ class RandomActions:
             self._drawn[group.name] = self._among(heads, shape, mask)
 
     def put(self, world: World, envs: slice) -> None:
-        """Put those of some envs into the store of a world that has these."""
+        """Put the actions of some envs into the store of a world that has these envs."""
         import torch
 
         for group in world.groups.values():

@@ -65,7 +65,7 @@ def own_arrays(environment: Environment, reserved: Iterable[Array]) -> list[Arra
 
 
 def requested_array(name: str, groups: Mapping[str, Group]) -> Array:
-    """One of the arrays on request, but for ``final_observations``, which stands for several."""
+    """Declare an array on request, except ``final_observations``, which stands for several arrays."""
     if name == "action_mask":
         choices = max(sum(action_heads(group.action)) for group in groups.values())
         return Array(name, "bool", (choices,), initial=True, doc=ON_REQUEST[name])

@@ -117,7 +117,7 @@ class StepPlan:
             )
 
     def initial_values(self, num_agents: int) -> list[Array]:
-        """For each restored array one that holds its initial value, in the shape of an env's part.
+        """Arrays with the initial values of the restored ones, in the shape of an env's part.
 
         Raises:
             DeclarationError: the initial value is not the same for all envs.

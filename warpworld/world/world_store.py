@@ -101,7 +101,7 @@ class WorldStore:
 
     @property
     def autoreset(self) -> Autoreset:
-        """When an env whose episode ended is reset; see the constructor."""
+        """Time of the reset of an env whose episode ended, as given to the constructor."""
         return self.constants.autoreset
 
     @property
@@ -167,7 +167,7 @@ class WorldStore:
             self._plan.recorded.append(Copy(array.name, final, active_only=True))
 
     def record(self, source: str, target: str, row: str | None = None) -> None:
-        """In every step, copy array ``source`` into ``target``, or into one of its rows.
+        """Copy array ``source`` into ``target``, or into one of its rows, in every step.
 
         The copy is made behind the phases, before ended envs are reset: it is of the step, not of the next episode.
 
@@ -180,11 +180,11 @@ class WorldStore:
         self.record_copy(Copy(source, target, row=row))
 
     def record_copy(self, copy: Copy) -> None:
-        """In every step, make a copy; see ``record``."""
+        """Make a copy in every step, as ``record``."""
         self._extend(copy)
 
     def keep_final(self, source: str, target: str, slot_rows: str, slots_used: str, row: str) -> None:
-        """In every step, keep the final observation of each env that was truncated.
+        """Keep the final observation of each env that was truncated, in every step.
 
         Args:
             source: an observations array.
@@ -213,7 +213,7 @@ class WorldStore:
         aliases: Mapping[str, str] | None = None,
         writable: Set[str] = frozenset(),
     ) -> FunctionManager:
-        """Another kernel file against this world's store, for instance a trainer's sampler; see FunctionManager."""
+        """Load another kernel file for this world's store, such as a trainer's sampler; see FunctionManager."""
         merged = {"NUM_AGENTS": self.num_agents, **constants}
         return FunctionManager(
             self._backend, self.data, path, merged, {**self._scalars, **(scalars or {})}, aliases, writable

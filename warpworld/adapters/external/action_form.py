@@ -1,4 +1,4 @@
-"""From a library's space of actions to one that the store can hold, and back."""
+"""Converts a library's space of actions into one that the store can hold, and actions back."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def form_for(given: Any, action: ActionForm) -> ActionForm:
 
 
 def mask_row(given: Any, action: ActionForm, where: str) -> np.ndarray:
-    """One agent's mask: (choices of the stored action,) bool, False for choices that are forbidden.
+    """Mask of one agent: (choices of the stored action,) bool, False for choices that are forbidden.
 
     Args:
         given: 0 and 1, or truth values, in any shape: one for each choice of each part of an action, in their order;

@@ -145,7 +145,7 @@ class Agents:
             )
 
     def native(self, actions: Mapping[str, np.ndarray]) -> dict[Any, Any]:
-        """Each agent's actions in all envs, in its own space."""
+        """Convert stored actions to each agent's actions in all envs, in its own space."""
         return {
             agent: self._action[agent].native(actions[name][:, place])
             for name, members in self._members.items()

@@ -96,14 +96,14 @@ def _in_loop(error: Exception, trace: TracebackType | None) -> tuple[int | None,
 
 
 def of_env(batch: Any, env: int) -> Any:
-    """One env's part of a batch of actions or masks, whose parts may be in tuples and mappings."""
+    """Take one env's part of a batch of actions or masks, which may be nested in tuples and mappings."""
     if isinstance(batch, Mapping):
         return {key: of_env(part, env) for key, part in batch.items()}
     return tuple(of_env(part, env) for part in batch) if isinstance(batch, tuple) else batch[env]
 
 
 def row_of(batch: Any, env: int, where: str) -> Any:
-    """One env's part of a batch that a library handed over.
+    """Take one env's part of a batch that a library returned.
 
     Raises:
         DeclarationError: it has none; the message begins with ``where``.

@@ -1,4 +1,4 @@
-"""What a library's envs must offer to be stepped as a world."""
+"""Interface of a library's envs that are stepped as a world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Observations = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step of all envs gave.
+    """Results of one step of all envs.
 
     Attributes:
         observations: of an env that ended, its final ones.

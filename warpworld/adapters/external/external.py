@@ -31,7 +31,7 @@ class External(Environment):
 
     @dataclass(frozen=True)
     class Params:
-        """Which environment.
+        """Library, environment and options.
 
         A ``module:function`` takes num_envs and options, and returns a ``gymnasium.vector.VectorEnv``.
         """
@@ -66,7 +66,7 @@ class External(Environment):
         return found
 
     def groups(self) -> Sequence[Group]:
-        """As the library defines them."""
+        """Groups as the library defines them."""
         return self._groups
 
     def open(self, num_envs: int, first_env: int, seed: int) -> None:
@@ -158,7 +158,7 @@ class External(Environment):
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a group's actions (``key`` is None), or a part of its observations, lie in the store."""
+    """Place of a group's actions (``key`` is None), or of a part of its observations, in the store."""
 
     group: str
     key: str | None

@@ -15,7 +15,7 @@ LARGEST = float(np.finfo(np.float32).max)  # that the store holds
 
 
 def number(given: Any, where: str) -> float:
-    """One number that a float32 holds, also in an array of one entry.
+    """Convert to a number that a float32 holds; an array of one entry is a number, too.
 
     Raises:
         DeclarationError: it is something else, NaN or infinite; the message begins with ``where``.
@@ -111,7 +111,7 @@ def step_of(given: Any, num_envs: int, where: str) -> tuple[Any, np.ndarray, np.
 
 
 def row_of_numbers(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
-    """One number for each env.
+    """Convert to an array with one number for each env.
 
     Raises:
         DeclarationError: there are more or fewer, or none.

@@ -16,7 +16,7 @@ Opener = Callable[[str, Mapping[str, Any], int, int], Envs]
 
 
 def get_opener(library: str) -> Opener:
-    """How envs of a library are opened.
+    """Return the function that opens a library's envs.
 
     Args:
         library: "gymnasium", "envpool", "ale", "pettingzoo", or ``module:function`` of a function that takes num_envs

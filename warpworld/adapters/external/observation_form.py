@@ -1,4 +1,4 @@
-"""From what a library's agents see to what the store can hold of it, and to masks of actions."""
+"""Converts observations of a library's agents into what the store can hold, and into masks of actions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Leaf:
         return "".join(f"[{step!r}]" for step in self.path)
 
     def of(self, observation: Any, lead: tuple[int, ...], where: str) -> np.ndarray:
-        """Its numbers in an observation, (*lead, *shape).
+        """Take its numbers from an observation, (*lead, *shape).
 
         Raises:
             DeclarationError: they are missing, are no numbers or have another shape.

@@ -1,4 +1,4 @@
-"""What the board's server answers: a page, and what the page asks for. Everything is read, nothing is run."""
+"""Server of the board: a page, and the data that the page asks for. Everything is read, nothing is run."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _runs(index: RunIndex, request: Request) -> dict[str, RunFolder]:
 
 
 def _read(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What was read, or the problem that there was."""
+    """Return what was read, or the problem that there was."""
     try:
         return read()
     except (WarpworldError, OSError) as error:

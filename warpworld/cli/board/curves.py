@@ -94,7 +94,7 @@ class Curves:
         self._lock = threading.Lock()
 
     def of(self, run: RunFolder, wanted: list[str]) -> dict[str, Any]:
-        """What a page draws of a run.
+        """Data of a run's curves for a page.
 
         Args:
             run: which.

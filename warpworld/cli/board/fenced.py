@@ -1,4 +1,4 @@
-"""Which runs of a folder may be shown: those that lie in it, links followed."""
+"""Runs of a folder that may be shown: those that lie in it, links followed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _lies_within(run: Path, root: Path) -> bool:
 
 
 def _places(run: Path) -> Iterator[Path]:
-    """Where the run's folder and the files that it has really lie."""
+    """Places where the run's folder and its files really lie."""
     folder = run.resolve()
     yield folder
     for name in READ:

@@ -1,4 +1,4 @@
-"""What the board knows of every run: a line each, read in the background and again where files have changed."""
+"""Index of all runs: a line each, read in the background and again where files have changed."""
 
 from __future__ import annotations
 

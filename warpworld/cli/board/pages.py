@@ -50,7 +50,7 @@ def replay_page(name: str, run: RunFolder) -> tuple[str, str]:
 
 
 def _hashes(page: str, tag: str) -> list[str]:
-    """What a policy calls the page's own scripts or styles: any other is refused by the browser."""
+    """Hashes of the page's own scripts or styles for its content security policy; browsers refuse any other."""
     texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
     digests = (hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest() for text in texts)
     return [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests]

@@ -1,1 +1,1 @@
-"""What `warpworld new` writes: each folder is an environment that works as it lies there."""
+"""Templates of `warpworld new`: each folder is an environment that works as it lies there."""

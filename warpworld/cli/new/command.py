@@ -41,7 +41,7 @@ def _new(arguments: argparse.Namespace) -> int:
 
 
 def _next_commands(folder: Path) -> list[tuple[str, str]]:
-    """What to do next, as it can be typed in the current folder."""
+    """Commands to try next, as they can be typed in the current folder, and what they do."""
     pytest = "python -m pytest" if importlib.util.find_spec("pytest") else "pip install pytest && python -m pytest"
     stem = shlex.quote(str(folder / folder.name))
     return [

@@ -23,7 +23,7 @@ from warpworld.runs.folder import as_folder_name
 
 
 class Space(Section):
-    """Where the values of a key are searched: exactly one of these is given."""
+    """Space in which the values of a key are searched: exactly one of these is given."""
 
     values: tuple[Any, ...] | None = Field(default=None, min_length=1, description="any of a list")
     range: tuple[float, float] | None = Field(default=None, description="numbers between two ends")
@@ -130,7 +130,7 @@ class SweepPlan:
         return returns[0]
 
     def about(self) -> dict[str, Any]:
-        """What two sweeps of one study have in common: the base's settings, the spaces and the objective, nested."""
+        """Settings that all sweeps of one study share: the base's settings, the spaces and the objective, nested."""
         spaces = {
             key.replace(".", "/"): space.model_dump(exclude_none=True, by_alias=True)
             for key, space in self.sweep.search.items()

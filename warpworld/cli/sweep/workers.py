@@ -52,7 +52,7 @@ class Training:
             )
 
     def _prepare(self) -> None:
-        """In the new process: keep to the cores, and end with a checkpoint when the process that started it dies."""
+        """Keep the new process to its cores, and end it with a checkpoint when the process that started it dies."""
         with contextlib.suppress(OSError, AttributeError):
             os.sched_setaffinity(0, self.cores)
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -101,7 +101,7 @@ class Battle(Environment):
         return [self._kernel("step")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """Both armies in formation."""
+        """Reset both armies to their formations."""
         return [self._kernel("reset")]
 
     def _kernel(self, name: str) -> Kernel:
@@ -127,7 +127,7 @@ class Battle(Environment):
         return form(self.params.army_size, self.params.map_size)
 
     def _orders(self) -> int:
-        """How many orders of soldiers there are: a power of two, as in battle.cu."""
+        """Number of orders of soldiers: a power of two, as in battle.cu."""
         return max(1024, 1 << (2 * self.params.army_size - 1).bit_length())
 
     def _reach(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How two armies stand at the start: in blocks beside the middle, with a cell between soldiers if they fit."""
+"""Formation of two armies at the start: blocks beside the middle, with a cell between soldiers if they fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GAP = 3  # columns between the middle and an army, as in MAgent2
 
 @dataclass(frozen=True)
 class Formation:
-    """Where soldiers start.
+    """Cells in which the soldiers of both armies start.
 
     Attributes:
         places: (soldiers of both armies, 2) int64, column and row, red first; the lowest row is 1.

@@ -1,4 +1,4 @@
-"""What games on a board share: two players who take turns by action masks, and how a board is drawn.
+"""Base of games on a board: two players who take turns by action masks, and the picture of the board.
 
 Source: the "classic" games of PettingZoo (Terry et al.: "PettingZoo: Gym for Multi-Agent Reinforcement Learning",
 2021), whose masks, ends and rewards these have. Observations are flags of (2, rows, columns), where PettingZoo's are of

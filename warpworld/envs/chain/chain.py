@@ -35,7 +35,7 @@ class Chain(Environment):
         return [Group("agent", 1, observation=Box(0.0, 1.0, (self.params.length,)), action=Discrete(2))]
 
     def arrays(self) -> Sequence[Array]:
-        """Where the agent is."""
+        """Place of the agent."""
         return [Array("place", "int32", per="env", bounds=(0, self.params.length - 1), doc="state, from 0")]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:

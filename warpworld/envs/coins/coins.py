@@ -46,7 +46,7 @@ class Coins(Environment):
         return [Group(player, 1, observation=Box(0.0, 1.0, (4,)), action=Discrete(2)) for player in PLAYERS]
 
     def arrays(self) -> Sequence[Array]:
-        """None: what players see is all that there is."""
+        """Arrays of the game: none, as players see all that there is."""
         return []
 
     def scripts(self) -> Mapping[str, Script]:

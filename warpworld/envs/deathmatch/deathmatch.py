@@ -102,7 +102,7 @@ class Deathmatch(Indoor):
         return [Group(name, size, seen, action) for name, size in sizes.items() if size]
 
     def arrays(self) -> Sequence[Array]:
-        """Which agents see each other, shots, health and score."""
+        """Arrays of lines of sight, shots, health and score."""
         agents, last = self.params.players + self.params.rivals, self.params.cooldown - 1
         return [
             *super().arrays(),

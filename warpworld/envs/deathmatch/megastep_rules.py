@@ -25,7 +25,7 @@ MENDS = {
 
 
 def mended(given: str) -> dict[str, bool]:
-    """What is fixed, by name.
+    """Whether each of ``MENDS`` is applied, by name.
 
     Args:
         given: names from ``MENDS`` between commas; may be empty.

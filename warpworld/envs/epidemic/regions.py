@@ -1,4 +1,4 @@
-"""What tells regions apart, drawn from a seed: the paper's values for US states are fitted to data that is not here."""
+"""Parameters of regions, drawn from a seed: the paper's values for US states are fitted to data that is not here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Memory:
-    """How long unemployment remembers a change of strictness.
+    """Range of the time that unemployment remembers a change of strictness.
 
     Attributes:
         shortest: time constant, days.

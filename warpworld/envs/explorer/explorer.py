@@ -49,7 +49,7 @@ class Explorer(Indoor):
         return [Group("explorer", 1, self.observation(), Discrete(7))]
 
     def arrays(self) -> Sequence[Array]:
-        """What has been seen of the plan in this episode."""
+        """Texels seen in this episode."""
         return [
             *super().arrays(),
             Array("seen", "uint32", (self.params.seen_words,), per="env", doc="a bit for each texel"),

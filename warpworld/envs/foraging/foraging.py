@@ -98,7 +98,7 @@ class Foraging(Environment):
         ]
 
     def phases(self) -> Sequence[Phase | Kernel]:
-        """One kernel, whose loops suit any number of threads."""
+        """Kernel of a step; its loops suit any number of threads."""
         return [Kernel("step", threads_per_env=(1, self.params.players))]
 
     def resets(self) -> Sequence[Phase | Kernel]:

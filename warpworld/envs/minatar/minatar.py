@@ -1,4 +1,4 @@
-"""What games of MinAtar share: sticky actions, a screen of 10 x 10 cells, and how it is drawn.
+"""Base of the MinAtar games: sticky actions, a screen of 10 x 10 cells, and its picture.
 
 Source: MinAtar 1.0.15 (Young and Tian: "MinAtar: An Atari-Inspired Testbed for Thorough and Reproducible Reinforcement
 Learning Experiments", 2019), whose games these follow step by step. Observations are flags of (channels, 10, 10), where
@@ -21,7 +21,7 @@ SIDE = 10
 
 
 class Channel(NamedTuple):
-    """One channel of a screen.
+    """Channel of a screen.
 
     Attributes:
         name: what it shows.
@@ -66,7 +66,7 @@ class MinAtar(Environment):
         return [Group("agent", 1, observation=screen, action=Discrete(self.num_actions))]
 
     def arrays(self) -> Sequence[Array]:
-        """What sticky actions need; as in MinAtar it is kept from one episode to the next."""
+        """Last action, for sticky actions; as in MinAtar it is kept from one episode to the next."""
         actions = (0, self.num_actions - 1)
         return [Array("last_action", "int32", initial=0, bounds=actions, on_reset="keep", doc="of the step before")]
 

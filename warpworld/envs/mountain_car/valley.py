@@ -59,5 +59,5 @@ class Valley(Environment):
 
 
 def _height(x: Any) -> Any:
-    """Of the ground, for the picture: as Gymnasium draws it."""
+    """Height of the ground in the picture, as Gymnasium draws it."""
     return 0.45 * np.sin(3.0 * x) + 0.55

@@ -29,7 +29,7 @@ CLASSIC = {
 
 @dataclass(frozen=True)
 class Layout:
-    """A kitchen.
+    """Kitchen: its cells, and the places where cooks start.
 
     Attributes:
         cells: (rows, columns) uint8, the kind of each cell: its place in ``KINDS``.

@@ -46,7 +46,7 @@ class Overcooked(Environment):
         start: Literal["fixed", "random"] = "fixed"  # or random: places, hands and pots are drawn
 
     def __init__(self, **params: Any) -> None:
-        """See ``Environment``; reads the layout."""
+        """Check the parameters and read the layout."""
         super().__init__(**params)
         self.layout: Layout = layout_of(self.params.layout)
 
@@ -56,7 +56,7 @@ class Overcooked(Environment):
         return [Group("cook", 2, observation=seen, action=Discrete(6))]
 
     def arrays(self) -> Sequence[Array]:
-        """The kitchen."""
+        """Arrays of the kitchen."""
         cells = self.layout.cells
         anywhere = (0, cells.size - 1)
         return [
@@ -92,7 +92,7 @@ class Overcooked(Environment):
         return layers
 
     def constants(self) -> Mapping[str, Any]:
-        """How far the next cells are, and how many pots there are."""
+        """Offsets of the four next cells, and the number of pots."""
         width = self.layout.cells.shape[1]
         return {"OFFSETS": np.array([-width, width, 1, -1], dtype=np.int32), "NUM_POTS": np.int32(self._pots.size)}
 

@@ -26,7 +26,7 @@ class Adversary(WithGoal):
 
     @property
     def num_landmarks(self) -> int:
-        """One for each agent."""
+        """Number of landmarks: one for each agent."""
         return self.params.agents
 
     def groups(self) -> Sequence[Group]:

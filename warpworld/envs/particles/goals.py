@@ -14,7 +14,7 @@ class WithGoal(Particles):
     """A game with one goal, which does not change in an episode."""
 
     def arrays(self) -> Sequence[Array]:
-        """The goal too."""
+        """Arrays of particles, and the goal."""
         last = self.num_landmarks - 1
         return [*super().arrays(), Array("goal", "int32", per="env", bounds=(0, last), doc="which landmark it is")]
 

@@ -1,4 +1,4 @@
-"""What games of particles share: discs on a plane, how they move, and how they are drawn.
+"""Base of the particle games: discs on a plane, their motion and their picture.
 
 Source: the multi-agent particle environments of Lowe, Wu, Tamar, Harb, Abbeel and Mordatch: "Multi-Agent Actor-Critic
 for Mixed Cooperative-Competitive Environments", NeurIPS 2017, in the form of mpe2 1.1, with its discrete actions.
@@ -45,11 +45,11 @@ class Particles(Environment):
 
     @property
     def num_landmarks(self) -> int:
-        """How many landmarks there are."""
+        """Number of landmarks."""
         raise NotImplementedError
 
     def arrays(self) -> Sequence[Array]:
-        """Where everything is and how agents move."""
+        """Places of agents and landmarks, and velocities of agents."""
         return [
             Array("position", "float32", (2,), doc="of each agent; episodes begin within -1 .. 1"),
             Array("velocity", "float32", (2,), doc="units per unit of time, of which a step takes 0.1"),
@@ -69,7 +69,7 @@ class Particles(Environment):
         return Kernel(name, threads_per_env=(1, sum(group.size for group in self.groups())))
 
     def landmark_colours(self, arrays: Mapping[str, np.ndarray]) -> Sequence[str]:
-        """Of each landmark in a picture."""
+        """Colour of each landmark in a picture."""
         return ["muted"] * self.num_landmarks
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:

@@ -23,7 +23,7 @@ class Push(WithGoal):
 
     @property
     def num_landmarks(self) -> int:
-        """Two, of which one is the goal."""
+        """Number of landmarks: two, of which one is the goal."""
         return 2
 
     def groups(self) -> Sequence[Group]:

@@ -1,4 +1,4 @@
-"""Say where the other should go, and hear where to go: mpe2's simple_reference."""
+"""Reference game: say where the other should go, and hear where to go (mpe2's simple_reference)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reference(Particles):
 
     @property
     def num_landmarks(self) -> int:
-        """Three."""
+        """Number of landmarks: three."""
         return 3
 
     def groups(self) -> Sequence[Group]:

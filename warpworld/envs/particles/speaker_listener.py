@@ -1,4 +1,4 @@
-"""Say where another should go: mpe2's simple_speaker_listener."""
+"""Speaker-listener game: say where another should go (mpe2's simple_speaker_listener)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SpeakerListener(WithGoal):
         ]
 
     def arrays(self) -> Sequence[Array]:
-        """What was said last, and what critics read, too."""
+        """Last word, and the critics' input."""
         return [
             *super().arrays(),
             Array("word", "int32", per="env", bounds=(-1, WORDS - 1), doc="said in the last step; -1 at the start"),

@@ -19,7 +19,7 @@ from warpworld.environment import Array, Environment, Group, Range, register
 
 @register("recall")
 class Recall(Environment):
-    """See a cue in the first step, nothing for ``delay`` steps, then name it: 1 if it is right, -1 if it is not."""
+    """Memory task: a cue in the first step, nothing for ``delay`` steps, then 1 for naming the cue, -1 for another."""
 
     source = "recall.cu"
 
@@ -37,7 +37,7 @@ class Recall(Environment):
         ]
 
     def arrays(self) -> Sequence[Array]:
-        """What the agent has to remember."""
+        """Cue that the agent has to remember."""
         return [Array("cue", "int32", per="env", bounds=(0, self.params.cues - 1), doc="the cue of this episode")]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:

@@ -40,7 +40,7 @@ class Signalling(Environment):
         ]
 
     def arrays(self) -> Sequence[Array]:
-        """What is to be named, and what was sent."""
+        """State that is to be named, and the signal that was sent."""
         states, signals = (0, self.params.states - 1), (-1, self.params.signals - 1)
         return [
             Array("state", "int32", per="env", bounds=states, doc="that is to be named"),

@@ -11,7 +11,7 @@ from warpworld.errors import DeclarationError, suggest
 
 @dataclass(frozen=True)
 class Kind:
-    """What tells a kind of units from the others.
+    """Properties of a kind of units.
 
     Attributes:
         name: of the kind.
@@ -57,7 +57,7 @@ _SCENARIO = re.compile(rf"({_SIDE})(?:_vs_({_SIDE}))?")
 
 @dataclass(frozen=True)
 class Scenario:
-    """Who fights: the kinds of the allies and of the enemies, as places in ``KINDS``."""
+    """Kinds of the allies and of the enemies, as places in ``KINDS``."""
 
     allies: tuple[int, ...]
     enemies: tuple[int, ...]

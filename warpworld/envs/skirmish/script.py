@@ -68,5 +68,5 @@ def _ways(dx: Tensor, dy: Tensor) -> Tensor:
 
 
 def _one_hot(chosen: Tensor, among: Tensor) -> Tensor:
-    """Of the shape of ``among``: 1 at the index along the last dimension, else 0. Torch has one that reads back."""
+    """Indicator of the shape of ``among``: 1 at the index along the last dimension, else 0. Torch's reads back."""
     return torch.zeros_like(among).scatter(-1, chosen[..., None], 1.0)

@@ -53,7 +53,7 @@ class Skirmish(Environment):
             scenario_of(self.scenario)
 
     def __init__(self, **params: Any) -> None:
-        """See ``Environment``; reads the scenario."""
+        """Check the parameters and read the scenario."""
         super().__init__(**params)
         self.scenario: Scenario = scenario_of(self.params.scenario)
 
@@ -68,7 +68,7 @@ class Skirmish(Environment):
         ]
 
     def arrays(self) -> Sequence[Array]:
-        """The units."""
+        """Arrays of the units."""
         kinds = np.array(self.scenario.allies + self.scenario.enemies, dtype=np.int32)
         most = ATTACK + max(len(self.scenario.allies), len(self.scenario.enemies)) - 1
         return [
@@ -86,17 +86,17 @@ class Skirmish(Environment):
         ]
 
     def constants(self) -> Mapping[str, Any]:
-        """What tells kinds apart."""
+        """Properties of all kinds, by the name of the constant."""
         columns = {"SPEED": "speed", "REACH": "reach", "SIGHT": "sight", "RADIUS": "radius", "RELOAD": "reload"}
         floats = {name: _column(field) for name, field in (columns | {"MOST_HEALTH": "health"}).items()}
         return {**floats, "DAMAGE": _column("damage").astype(np.int32)}
 
     def phases(self) -> Sequence[Phase | Kernel]:
-        """One kernel, whose loops run over units."""
+        """Kernel of a step; its loops run over units."""
         return [Kernel("step", threads_per_env=self._threads)]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """The same of the reset."""
+        """Kernel of a reset; its loops run over units."""
         return [Kernel("reset", threads_per_env=self._threads)]
 
     @property

@@ -135,7 +135,7 @@ class TagContinuous(Environment):
         ]
 
     def _numbers(self) -> dict[str, tuple[np.ndarray, str]]:
-        """What actions change and, with a fixed start, where agents start."""
+        """Effects of actions and, with a fixed start, places where agents start."""
         p = self.params
         found = {
             "acceleration_actions": (
@@ -153,7 +153,7 @@ class TagContinuous(Environment):
         return [self._kernel("step")]
 
     def resets(self) -> Sequence[Phase | Kernel]:
-        """One kernel for either way to start."""
+        """Kernel of a reset, for either way to start."""
         return [self._kernel("reset_fixed" if self.params.start == "fixed" else "reset")]
 
     def _kernel(self, name: str) -> Kernel:
@@ -236,7 +236,7 @@ def fixed_start(params: TagContinuous.Params) -> dict[str, np.ndarray]:
 
 
 def _levels(low: float, high: float, count: int) -> np.ndarray:
-    """What each choice of an action head changes: nothing, then ``count`` even levels."""
+    """Effects of the choices of an action head: nothing, then ``count`` even levels; (count + 1,) float32."""
     return np.concatenate([[0.0], np.linspace(low, high, count)]).astype(np.float32)
 
 

@@ -68,7 +68,7 @@ class TagGridworld(Environment):
         return [Group("tagger", self.params.num_taggers, seen, moves), Group("runner", 1, seen, moves)]
 
     def arrays(self) -> Sequence[Array]:
-        """Where agents are and, with a fixed start, where they start."""
+        """Places of agents and, with a fixed start, the places where they start."""
         last = self.params.grid_length
         arrays = [
             Array("loc_x", "int32", bounds=(0, last), doc="cell along x"),

@@ -19,7 +19,7 @@ OUTSIDE, STORAGE, CORRIDOR = 0, 1, 2  # what a cell is to kernels
 
 @dataclass(frozen=True)
 class Floor:
-    """What stands where before anything moves.
+    """Cells and goals of a floor, before anything moves.
 
     Attributes:
         cells: (height, width) uint8: STORAGE or CORRIDOR; a goal is a corridor.

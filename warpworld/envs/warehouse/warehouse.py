@@ -122,7 +122,7 @@ class Warehouse(Environment):
         ]
 
     def phases(self) -> Sequence[Phase | Kernel]:
-        """One kernel, whose loops suit any number of threads."""
+        """Kernel of a step; its loops suit any number of threads."""
         return [Kernel("step", threads_per_env=(1, self.params.agents))]
 
     def resets(self) -> Sequence[Phase | Kernel]:

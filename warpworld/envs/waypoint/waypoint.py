@@ -69,7 +69,7 @@ class Waypoint(Indoor):
         return ["wake", camera_kernel("see")]
 
     def truncations(self, num_steps: int) -> int:
-        """Limits are half of ``episode_length`` at the least."""
+        """Most time limits of one env in ``num_steps`` steps, each of at least half of ``episode_length``."""
         return num_steps // (self.params.episode_length - self.params.episode_length // 2) + 1
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:

@@ -1,4 +1,4 @@
-"""What a building block is: arrays, a part of what agents see or do, and kernels of a header."""
+"""Base class of building blocks: arrays, a part of what agents see or do, and kernels of a header."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Block:
         return ()
 
     def observations(self, params: Any) -> Mapping[str, Box]:
-        """Its parts of what one agent observes, by their names."""
+        """Parts of one agent's observation that it adds, by their names."""
         return {}
 
     def truncations(self, params: Any, num_steps: int) -> int | None:

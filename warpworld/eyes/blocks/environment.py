@@ -69,7 +69,7 @@ class BlockEnvironment(Indoor):
 
     @dataclass(frozen=True)
     class Params(BlockParams):
-        """Those of the blocks."""
+        """Parameters of the blocks."""
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -102,7 +102,7 @@ class BlockEnvironment(Indoor):
 
     # ---- what agents see and do --------------------------------------------------------------------------------------
     def senses(self) -> dict[str, Box]:
-        """What an agent observes through the blocks."""
+        """Spaces of an agent's observations through the blocks, by name."""
         found: dict[str, Box] = {}
         for block in self._blocks:
             found.update(block.observations(self.params))
@@ -122,7 +122,7 @@ class BlockEnvironment(Indoor):
         return spaces[0]
 
     def arrays(self) -> Sequence[Array]:
-        """Those of every environment in floor plans, where cameras look, and what the blocks need."""
+        """Arrays of every environment in floor plans, the angles of cameras, and the blocks' arrays."""
         angles = np.array(self.params.cameras, dtype=np.float32)
         doc = "degrees of each camera to the left of its agent's heading"
         cameras = Array("camera_angles", "float32", angles.shape, "world", initial=angles, read_only=True, doc=doc)
@@ -131,11 +131,11 @@ class BlockEnvironment(Indoor):
 
     # ---- what happens ------------------------------------------------------------------------------------------------
     def rules(self) -> Sequence[Phase | Kernel]:
-        """What happens in a step once agents have moved: callables ``fn(arrays, active)``, or kernels."""
+        """Phases of a step once agents have moved: callables ``fn(arrays, active)``, or kernels."""
         return []
 
     def first_rules(self) -> Sequence[Phase | Kernel]:
-        """What happens when an episode begins, once agents have their places; ``active`` marks those envs."""
+        """Phases at the start of an episode, once agents have their places; ``active`` marks those envs."""
         return []
 
     def phases(self) -> Sequence[Phase | Kernel]:
@@ -150,7 +150,7 @@ class BlockEnvironment(Indoor):
         return [entry for block in self._blocks for entry in getattr(block, kind)]
 
     def truncations(self, num_steps: int) -> int:
-        """As the blocks say; rules may set a time limit in every step, unless a subclass overrides this."""
+        """Most time limits of one env in ``num_steps`` steps; rules may set one in every step unless overridden."""
         limits = [num_steps if self.rules() else None]
         limits += [block.truncations(self.params, num_steps) for block in self._blocks]
         return max((number for number in limits if number is not None), default=num_steps)

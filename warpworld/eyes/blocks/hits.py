@@ -1,4 +1,4 @@
-"""What each ray of agents' cameras meets, for rules."""
+"""Hits of the rays of agents' cameras, for rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from warpworld.eyes.indoor import camera_kernel
 
 
 class Hits(Block):
-    """What each ray meets, as arrays (envs, agents, cameras x res) that rules read; agents do not observe them.
+    """Hit of each ray, as arrays (envs, agents, cameras x res) that rules read; agents do not observe them.
 
     - ``hit_object``: -1 nothing, 0 to agents - 1 the agent of that index, agents + w the wall w of the env's plan.
     - ``hit_texel``: the texel of wall, counted over all walls of the env's plan; -1 where the ray meets no wall.
@@ -27,7 +27,7 @@ class Hits(Block):
     starts = (camera_kernel("find_hits"),)
 
     def arrays(self, params: Any) -> Sequence[Array]:
-        """What rays meet."""
+        """Arrays of hits: object, texel, place and distance for each ray."""
         rays = (params.num_cameras * params.res,)
         return [
             Array("hit_object", "int32", rays, doc="-1 nothing, then agents, then walls of the plan"),

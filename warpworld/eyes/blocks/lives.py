@@ -1,4 +1,4 @@
-"""How episodes start and end."""
+"""Blocks that start and end episodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from warpworld.eyes.blocks.block import Block
 
 
 class RandomSpawns(Block):
-    """Each episode takes place in a random plan; agents start at random places in its rooms, at rest, apart.
+    """Start of each episode in a random plan; agents start at random places in its rooms, at rest, apart.
 
     All places with enough room for a body are equally likely. If a plan is so full that 64 draws find no free place,
     agents may overlap at the start, and move apart in their first step.
@@ -32,9 +32,9 @@ class RandomLifespans(Block):
     starts = ("draw_lifespan",)
 
     def arrays(self, params: Any) -> Sequence[Array]:
-        """The limit."""
+        """Array of the time limit."""
         return [Array("lifespan", "int32", per="env", doc="steps until the time limit of this episode")]
 
     def truncations(self, params: Any, num_steps: int) -> int | None:
-        """Limits are half of ``episode_length`` at the least."""
+        """Most time limits of one env in ``num_steps`` steps, each of at least half of ``episode_length``."""
         return num_steps // (params.episode_length - params.episode_length // 2) + 1

@@ -1,4 +1,4 @@
-"""How actions move agents: seven of them, 0 nothing, 1 left, 2 right, 3 forward, 4 back, 5 turn left, 6 turn right."""
+"""Blocks that move agents, by seven actions: 0 none, 1 left, 2 right, 3 forward, 4 back, 5 turn left, 6 turn right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from warpworld.eyes.blocks.block import Block
 
 
 class Movement(Block):
-    """What blocks that move agents have in common: the seven actions, and what became of a step."""
+    """Base class of blocks that move agents: the seven actions, and the result of a step."""
 
     action = Discrete(7)
 

@@ -1,4 +1,4 @@
-"""What agents see with their cameras and feel of their own motion."""
+"""Blocks of what agents see with their cameras and feel of their own motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warpworld.eyes.indoor import camera_kernel
 
 
 class Camera(Block):
-    """What blocks with cameras have in common.
+    """Base class of blocks with cameras.
 
     An agent has a camera for each of ``cameras``, angles to the left of its heading in degrees. Each has ``res`` rays
     over ``fov`` degrees, ray 0 at the left, and ``subsample`` neighbours make a pixel. The cameras' pixels lie side
@@ -48,7 +48,7 @@ class Depth(Camera):
 
 
 class RGBAndDepth(Camera):
-    """Both, of one look."""
+    """Colours and depth of the same look: ``rgb`` and ``depth`` of the cameras."""
 
     header = "blocks/rgb_and_depth.cuh"
     senses = (camera_kernel("see_rgb_and_depth"),)

@@ -38,11 +38,11 @@ class Bake(Environment):
         self._inputs = dict(inputs)
 
     def groups(self) -> Sequence[Group]:
-        """One agent, which a world needs; the kernels have their own threads."""
+        """Group of one agent, which a world needs; the kernels have their own threads."""
         return [Group("lamp", 1, observation=Box(0.0, 1.0, (1,)), action=Discrete(1))]
 
     def arrays(self) -> Sequence[Array]:
-        """What the kernels read, the texels, and the nodes of floors."""
+        """Arrays that the kernels read, the texels, and the nodes of floors."""
         read = [
             Array(name, str(values.dtype), values.shape, per="world", initial=values, read_only=True)
             for name, values in self._inputs.items()
@@ -58,7 +58,7 @@ class Bake(Environment):
         return [Kernel(name, threads_per_env=THREADS, own_env_only=False) for name in ("bake", "bake_floor")]
 
     def resets(self) -> Sequence[Any]:
-        """Nothing."""
+        """Phases of a reset: none."""
         return []
 
 
@@ -79,7 +79,7 @@ def floors(walls: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def num_nodes(plan_floor: np.ndarray) -> int:
-    """How many nodes the floors of all plans have."""
+    """Number of nodes of the floors of all plans."""
     first, columns, rows, _ = plan_floor[-1].tolist()
     return int(first + columns * rows)
 

@@ -1,4 +1,4 @@
-"""What makes a plan impossible, reported with the numbers and places of walls."""
+"""Checks that a plan is possible, with errors that give the numbers and places of walls."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _check_lights(plan: Plan) -> None:
 
 
 def _distances(walls: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Of points (points, 2) from walls, (points, walls)."""
+    """Distances of points (points, 2) from walls: (points, walls), in the units of the plan."""
     start, along = walls[:, 0], walls[:, 1] - walls[:, 0]
     to = points[:, None] - start
     at = np.clip((to * along).sum(-1) / (along * along).sum(-1), 0.0, 1.0)

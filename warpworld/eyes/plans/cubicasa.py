@@ -109,7 +109,7 @@ def _outline(group: ElementTree.Element) -> Iterator[np.ndarray]:
 
 
 def _placed(drawing: Drawing) -> Drawing:
-    """In metres, y up, a margin away from the axes."""
+    """Convert a drawing to metres, y up, a margin away from the axes."""
     pixels = np.concatenate(drawing.walls)
     left, bottom = pixels[:, 0].min(), pixels[:, 1].max()
 

@@ -1,4 +1,4 @@
-"""What a floor plan looks like from above."""
+"""Draws a floor plan from above."""
 
 from __future__ import annotations
 

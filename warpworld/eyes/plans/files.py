@@ -48,7 +48,7 @@ def write_plan(plan: Plan, path: str | Path) -> Path:
 
 
 def _numbers(row: np.ndarray) -> list[float]:
-    """As short as they can be written for float32."""
+    """Numbers of a row, as short as they can be written for float32."""
     return [float(str(value)) for value in row]
 
 

@@ -32,7 +32,7 @@ MAX_ATTEMPTS = 1000
 
 
 class Home(NamedTuple):
-    """What is drawn of a home before its walls are.
+    """Layout of a home before its walls are drawn.
 
     Attributes:
         parts: the rectangles that it consists of.
@@ -157,7 +157,7 @@ def _doors(
 
 
 def _door(random: np.random.Generator, line: Boundary) -> tuple[Boundary, int, int]:
-    """Where on its line a door is: near a corner of the room, or anywhere."""
+    """Choose the place of a door on its line: near a corner of the room, or anywhere."""
     width = int(random.choice(DOOR_WIDTHS))
     margin = JAMB + max(INNER_WALLS) // 2
     spare = line.high - line.low - width - 2 * margin
@@ -185,7 +185,7 @@ def _build(random: np.random.Generator, drawn: Home, name: str) -> Plan:
 
 
 def _painted(drawn: Home, inner: int, outer: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which units of the plane are solid, and whose room they are."""
+    """Paint the plane: whether each unit is solid, and the room that owns it."""
     rows, columns = (max(side) + outer + MARGIN for side in zip(*((p.y1, p.x1) for p in drawn.parts), strict=True))
     shape = tuple(-(-length // PER_CELL) * PER_CELL for length in (rows, columns))
     solid, owner = np.zeros(shape, dtype=bool), np.full(shape, OUTSIDE, dtype=np.int16)

@@ -15,7 +15,7 @@ MOST_PAIRS = 500_000  # of walls and cells that are looked at together, about, w
 
 
 class Grid(NamedTuple):
-    """Where the cells lie.
+    """Places of the cells of a plan.
 
     Attributes:
         rows, columns: how many.
@@ -30,7 +30,7 @@ class Grid(NamedTuple):
     resolution: float
 
     def padded(self) -> Grid:
-        """With one more ring of cells around."""
+        """Return the grid with one more ring of cells around it."""
         step = self.resolution
         return Grid(self.rows + 2, self.columns + 2, self.x - step, self.y - step, step)
 
@@ -121,12 +121,12 @@ def _square_to_slanted(corner: np.ndarray, side: float, start: np.ndarray, end: 
 
 
 def _outside(corner: np.ndarray, side: float, point: np.ndarray) -> np.ndarray:
-    """How far points lie beyond a square, along both axes."""
+    """Distances of points beyond a square, along both axes; 0 within."""
     return np.maximum(np.maximum(corner - point, point - corner - side), 0.0)
 
 
 class Steps:
-    """Which steps between the centres of neighbouring cells walls leave free.
+    """Steps between the centres of neighbouring cells that walls leave free.
 
     A disc that is wider than a cell cannot pass where no such step does, but for gaps in slanted walls of less than 1.5
     cells.
@@ -158,7 +158,7 @@ class Steps:
 
 
 def _free_steps(scaled: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Which steps along a row no wall meets, (rows, columns - 1)."""
+    """Whether no wall meets a step along a row: (rows, columns - 1) bool."""
     slack = 1e-6
     order = np.argsort(scaled[..., 1], axis=1)[..., None]
     bottom, top = np.moveaxis(np.take_along_axis(scaled, order, 1), 1, 0)

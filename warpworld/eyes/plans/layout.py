@@ -1,4 +1,4 @@
-"""How a home is divided: the shape of its ground, cut into rectangles, with corridors, by straight walls.
+"""Divides a home: the shape of its ground, cut into rectangles, with corridors, by straight walls.
 
 Lengths are whole numbers of units of 5 cm.
 """
@@ -28,16 +28,16 @@ class Rectangle(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Along x."""
+        """Width along x, units."""
         return self.x1 - self.x0
 
     @property
     def height(self) -> int:
-        """Along y."""
+        """Height along y, units."""
         return self.y1 - self.y0
 
     def turned(self) -> Rectangle:
-        """With x and y exchanged."""
+        """Return the rectangle with x and y exchanged."""
         return Rectangle(self.y0, self.x0, self.y1, self.x1, self.corridor)
 
     def grown(self, by: int) -> Rectangle:
@@ -45,7 +45,7 @@ class Rectangle(NamedTuple):
         return self._replace(x0=self.x0 - by, y0=self.y0 - by, x1=self.x1 + by, y1=self.y1 + by)
 
     def moved(self, by: int) -> Rectangle:
-        """Further along both axes."""
+        """Return the rectangle, moved along both axes."""
         return self._replace(x0=self.x0 + by, y0=self.y0 + by, x1=self.x1 + by, y1=self.y1 + by)
 
     def overlaps(self, other: Rectangle) -> bool:
@@ -54,7 +54,7 @@ class Rectangle(NamedTuple):
 
     @property
     def cells(self) -> tuple[slice, slice]:
-        """Its part of an array (rows, columns)."""
+        """Slices of its part of an array (rows, columns)."""
         return slice(self.y0, self.y1), slice(self.x0, self.x1)
 
 

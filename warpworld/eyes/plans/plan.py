@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def num_rooms(self) -> int:
-        """How many different rooms the map shows."""
+        """Number of different rooms that the map shows."""
         return len(np.unique(self.rooms[self.rooms > OUTSIDE]))
 
     def cells_clear_of_walls(self, distance: float) -> np.ndarray:

@@ -125,7 +125,7 @@ class PlanSet:
 
     @property
     def num_plans(self) -> int:
-        """How many there are."""
+        """Number of plans."""
         return len(self.plans)
 
     @property
@@ -152,7 +152,7 @@ def _texels_of(walls: np.ndarray, texel: float) -> np.ndarray:
 
 
 def _firsts(counts: Sequence[int] | np.ndarray, what: str) -> np.ndarray:
-    """Where each one's part begins, and the end of the last, (counts + 1,) int32."""
+    """Start of each part, and the end of the last: (counts + 1,) int32."""
     firsts = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     if firsts[-1] > LARGEST_INDEX:
         raise PlanError(f"{firsts[-1]:,} are more than the {LARGEST_INDEX:,} that an index can count: {what}")

@@ -74,7 +74,7 @@ class _Points:
         self._in_cell: dict[tuple[int, int], list[int]] = {}
 
     def number(self, point: np.ndarray) -> int:
-        """Of a point, (2,)."""
+        """Number of a point, (2,); a new point is added."""
         x, y = np.floor(point / SNAP).astype(int).tolist()
         for cell in ((x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)):
             for known in self._in_cell.get(cell, ()):
@@ -100,7 +100,7 @@ def _pieces(edges: np.ndarray) -> np.ndarray:
 
 
 def _cuts(start: np.ndarray, end: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Where on the way from start to end, 0 to 1, other edges meet it; 0 and 1 are among them, in order."""
+    """Places on the way from start to end, 0 to 1, where other edges meet it; 0 and 1 are among them, in order."""
     way = end - start
     length = float(np.hypot(*way))
     normal = np.array([-way[1], way[0]]) / length

@@ -40,7 +40,7 @@ def map_of_rooms(outlines: Sequence[np.ndarray], walls: np.ndarray, grid: Grid) 
 
 
 def contains(outline: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Which points lie within a polygon, by the even-odd rule.
+    """Whether points lie within a polygon, by the even-odd rule.
 
     Args:
         outline: its corners in order, (corners, 2).

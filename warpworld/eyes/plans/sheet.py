@@ -67,7 +67,7 @@ def _caption(text: str, drawing: Drawing, colours: dict[str, str]) -> Image.Imag
 
 
 def _legend(width: int, colours: dict[str, str]) -> Image.Image:
-    """What the colours mean, as far as the sheet is wide enough."""
+    """Legend of the colours, as far as the sheet is wide enough."""
     image = Image.new("RGB", (width * SMOOTH, LEGEND * SMOOTH), colours["paper"])
     draw, letters, middle, x = ImageDraw.Draw(image), font(12 * SMOOTH), LEGEND * SMOOTH / 2, GAP * SMOOTH
     dot = 5 * SMOOTH

@@ -1,4 +1,4 @@
-"""What plans are like, in numbers."""
+"""Statistics of plans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What walls look like before light falls on them: ten colours, and stripes."""
+"""Textures of walls before they are lit: ten colours, and stripes."""
 
 from __future__ import annotations
 

@@ -106,9 +106,9 @@ class CpuBackend:
         torch.set_rng_state(state)
 
     def warm_up(self, run: Callable[[], None]) -> None:
-        """Nothing is captured here."""
+        """Raise DeviceError: nothing is captured on the cpu."""
         raise DeviceError("device 'cpu' captures nothing; see Backend.captures")
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
-        """Nothing is captured here."""
+        """Raise DeviceError: nothing is captured on the cpu."""
         raise DeviceError("device 'cpu' captures nothing; see Backend.captures")

@@ -89,7 +89,7 @@ class HostCompiler:
     extra_flags: tuple[str, ...] = ()
 
     def all_flags(self, flags: Sequence[str]) -> tuple[str, ...]:
-        """All flags of a compilation that asks for ``flags``."""
+        """Return all flags of a compilation that asks for ``flags``."""
         return (*_COMMON_FLAGS, *(_ZIG_FLAGS if self.link_command else ()), *flags, *self.extra_flags)
 
     def build_library(

@@ -63,7 +63,7 @@ class CpuProgram:
         self._address = ctypes.addressof(self._program)
 
     def frozen(self) -> Program:
-        """One native call of all steps for all envs: a plain function, which Python calls faster than an object."""
+        """Make a plain function that runs all steps for all envs in one native call; an object would be slower."""
         run, address, explain = self._run, self._address, self._raise
 
         def call() -> None:

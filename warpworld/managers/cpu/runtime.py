@@ -21,7 +21,7 @@ ABI = 2
 
 # ---- structs of cuda/cpu/abi.hpp and program.hpp --------------------------------------------------------------------
 class ErrorCode(enum.IntEnum):
-    """Those of ``ww_error_code`` that Python treats apart."""
+    """Codes of ``ww_error_code`` that Python treats differently."""
 
     DIVERGED = 2
     DEADLOCK = 3

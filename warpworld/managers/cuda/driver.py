@@ -19,7 +19,7 @@ OLDEST = (7, 0)  # compute capability: warps whose lanes may wait for some of th
 
 
 class Driver:
-    """One GPU, in the context that torch uses too, with a stream of our own: PyCUDA launches on no other than its own.
+    """GPU in the context that torch uses too, with a stream of our own: PyCUDA launches on no other than its own.
 
     A context belongs to a GPU, and what is called without one, or in another GPU's, fails. Each thread has a current
     one of its own, which it gets when it first uses CUDA. PyCUDA keeps a stack of contexts for each thread besides, and
@@ -123,7 +123,7 @@ class Driver:
 
 @functools.cache
 def driver_of(ordinal: int) -> Driver:
-    """One for each GPU and process."""
+    """Return the driver of a GPU; there is one for each GPU and process."""
     return Driver(ordinal)
 
 

@@ -1,4 +1,4 @@
-"""From the steps of a program to launches on a GPU, with their arguments packed once and for all."""
+"""Packs the steps of a program into launches on a GPU, with arguments that are packed once."""
 
 from __future__ import annotations
 

@@ -35,14 +35,14 @@ class Port:
     space: Space | None = None
 
     def described(self) -> dict[str, Any]:
-        """For JSON."""
+        """Entries for JSON."""
         own = {"name": self.name, "dtype": self.dtype, "shape": ["batch", *self.shape]}
         return own if self.space is None else {**own, "space": described_space(self.space)}
 
 
 @dataclass(frozen=True)
 class Interface:
-    """All tensors of an exported policy.
+    """Tensors of an exported policy: its inputs and outputs.
 
     Attributes:
         inputs: ``observations``, or for a Dict space ``observations_<key>`` of each key; ``state`` of a policy that

@@ -20,7 +20,7 @@ from warpworld.policies.exporting.interface import (
 
 
 class PortablePolicy(nn.Module):
-    """What a file holds of a policy: a copy on the CPU, with what makes features of observations in front of it.
+    """Copy of a policy on the CPU as a file holds it, with preprocessing in front of it.
 
     A policy in training reads rows, in which parts of several dtypes lie as bytes. No graph can take bytes apart, so
     this one makes features of the parts themselves, and its policy reads features.

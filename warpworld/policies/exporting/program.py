@@ -1,4 +1,4 @@
-"""From a policy to the graph that files are written from."""
+"""Traces a policy as the graph that files are written from."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def traced(policy: Policy, interface: Interface) -> ExportedProgram:
 
 
 def cannot(policy: Policy, what: str, error: Exception) -> ExportError:
-    """What to raise where torch fails on a policy's model: with the first line of what it failed for."""
+    """Error for a policy's model on which torch fails, with the first line of torch's message."""
     root: BaseException = error
     while root.__cause__ is not None:
         root = root.__cause__

@@ -13,7 +13,7 @@ from warpworld.policies.exporting.program import quiet
 
 
 def check_packages() -> None:
-    """Torch is here."""
+    """Do nothing: torch is always installed."""
 
 
 def write(program: ExportedProgram, interface: Interface) -> bytes:

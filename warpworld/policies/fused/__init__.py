@@ -1,4 +1,4 @@
-"""In C++ on the cpu: packaged networks as they act and learn, gradients, steps of Adam, GAE and minibatches."""
+"""C++ on the cpu: packaged networks as they act and learn, gradients, steps of Adam, GAE and minibatches."""
 
 from warpworld.policies.fused.acting import FusedActing
 from warpworld.policies.fused.adam import FusedAdam

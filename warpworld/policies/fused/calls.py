@@ -21,7 +21,7 @@ class LayerParameters(ctypes.Structure):
 
 
 class Loss(ctypes.Structure):
-    """What a gradient is taken of.
+    """Settings of the loss whose gradient is computed.
 
     Attributes:
         surrogate: True for PPO's clipped surrogate, False for advantage actor-critic's ``-log_prob * advantage``.
@@ -59,7 +59,7 @@ class Runs(ctypes.Structure):
 
     @classmethod
     def of(cls, rows: Tensor) -> Runs | None:
-        """How rows (..., features) of float32 lie behind each other; None if they are to be copied."""
+        """Describe how rows (..., features) of float32 lie in memory; None if they must be copied."""
         if rows.is_contiguous():
             return cls(1, 1)
         if rows.dim() != 3 or rows.stride()[1:] != (rows.shape[2], 1):

@@ -59,7 +59,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
 
 
 def _why_not(policy: Policy) -> str | None:
-    """Why a policy's networks cannot be run in C++; None if they can."""
+    """Reason why a policy's networks cannot be run in C++; None if they can."""
     if policy.critic_input is not None:
         return "its critic reads something other than its actor"
     if not isinstance(policy.distribution, Categorical | Gaussian):

@@ -38,7 +38,7 @@ def fused_gae(
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Tensor, Tensor] | None:
-    """What ``trainers.algorithms.gae`` gives, from the same arguments on the cpu. None where the C++ does not compile.
+    """Compute ``trainers.algorithms.gae`` in C++, from the same arguments on the cpu; None if it does not compile.
 
     Raises:
         StoreError: a tensor has another shape, or is of another kind of numbers.

@@ -22,7 +22,7 @@ class Experience(Protocol):
 
     @property
     def rows(self) -> Any:
-        """All rows, with a tensor for each column; sequences also have ``states`` and ``starts``."""
+        """Rows of the experience, with a tensor for each column; sequences also have ``states`` and ``starts``."""
 
     def __len__(self) -> int:
         """Number of rows, or of sequences."""

@@ -69,7 +69,7 @@ class HeadShape(ctypes.Structure):
 # ---- where numbers lie -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class View:
-    """Some columns of a slab.
+    """View of some columns of a slab.
 
     Attributes:
         slab: its number.
@@ -170,12 +170,12 @@ class Trunk:
         return len(self._slabs)
 
     def rounded(self, count: int) -> int:
-        """In whole vectors."""
+        """Round a number of columns up to whole vectors."""
         return -(-count // self.lanes) * self.lanes
 
     # ---- from an observation -----------------------------------------------------------------------------------------
     def observation(self) -> View:
-        """All features as they are."""
+        """View of all features in their order."""
         return View(0, 0, np.arange(self.features, dtype=np.int32))
 
     def parts(self, shapes: Sequence[tuple[int, ...]]) -> list[View]:
@@ -308,7 +308,7 @@ class Trunk:
         self.top = top
 
     def shape(self) -> TrunkShape:
-        """For ``fused_make``; what it points to lives as long as this object."""
+        """Structure for ``fused_make``; the memory that it points to lives as long as this object."""
         slabs = [
             _SlabShape(slab.columns, slab.activation, slab.readers > 1, slab.is_kept or slab.readers > 1)
             for slab in self._slabs

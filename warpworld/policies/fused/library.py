@@ -24,7 +24,7 @@ def library() -> NativeLibrary:
 
 @functools.cache
 def found_library() -> NativeLibrary | None:
-    """The same; None where it does not compile."""
+    """Return the library as ``library`` does, or None if it does not compile."""
     try:
         return library()
     except BuildError:

@@ -124,7 +124,7 @@ class FusedNetworks:
 
     @property
     def num_outputs(self) -> int:
-        """Of the actor."""
+        """Number of outputs of the actor."""
         return self._plan.num_outputs
 
     @property
@@ -151,7 +151,7 @@ class FusedNetworks:
         return values
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One step of agents that remember, without gradient.
+        """Advance agents with memory by one step, without gradient.
 
         Args:
             observations: (..., features) float32.
@@ -169,7 +169,7 @@ class FusedNetworks:
         return outputs, values, after
 
     def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
-        """Several steps of each of S agents, without gradient.
+        """Advance each of S agents through several steps, without gradient.
 
         Args:
             observations: (T, S, features) float32.
@@ -205,7 +205,7 @@ class FusedNetworks:
             self._run_forward[which](self._take_weights(call))
 
     def _take_weights(self, call: ForwardCall) -> int:
-        """Before the strips of a forward, how many they are: copies weights that have changed."""
+        """Copy weights that have changed, before a forward, and return its number of strips."""
         call.parameters = self._point_to_weights()
         return _there_is_memory(self._begin_forward(ctypes.addressof(call)))
 
@@ -215,7 +215,7 @@ class FusedNetworks:
         return self.gradients(experience)(index, loss)
 
     def gradients(self, experience: Experience) -> FusedGradients:
-        """What computes the gradients of an experience's minibatches."""
+        """Make the object that computes the gradients of an experience's minibatches."""
         return FusedGradients(self, experience)
 
     def _run(self, call: GradientCall) -> None:
@@ -254,7 +254,7 @@ class FusedNetworks:
         return ctypes.addressof(self._parameters)
 
     def _point_to_gradients(self) -> None:
-        """The same, and where gradients are to be written, made where there are none."""
+        """Point to the weights and to their gradients, which are made where there are none."""
         self._point_to_weights()
         for native, (weight, bias) in zip(self._parameters, self._weights, strict=True):
             native.weight_gradient, native.bias_gradient = _grad(weight), _grad(bias)

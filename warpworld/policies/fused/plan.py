@@ -39,7 +39,7 @@ class Head:
     rows: np.ndarray
 
     def shape(self) -> HeadShape:
-        """For ``fused_make``; what it points to lives as long as this object."""
+        """Structure for ``fused_make``; the memory that it points to lives as long as this object."""
         return HeadShape(
             trunk=self.trunk,
             inputs=len(self.read.holds),
@@ -75,23 +75,23 @@ class Plan:
 
     @property
     def num_outputs(self) -> int:
-        """Of the actor."""
+        """Number of outputs of the actor."""
         return self.actor.layer.out_features
 
     @property
     def num_values(self) -> int:
-        """Of the critic: 1."""
+        """Number of outputs of the critic: 1."""
         return self.critic.layer.out_features
 
     @property
     def weights(self) -> list[Weights]:
-        """Of all layers in the order of the C++ side: trunk by trunk, then the actor's and the critic's head."""
+        """Weights of all layers in the order of the C++ side: trunk by trunk, then the heads of actor and critic."""
         own = [weights for trunk in self.trunks for weights in trunk.weights]
         return own + [(head.layer.weight, head.layer.bias) for head in (self.actor, self.critic)]
 
 
 def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
-    """What a packaged model in float32 on the cpu is made of in C++.
+    """Plan the C++ side of a packaged model in float32 on the cpu.
 
     Args:
         model: "mlp" or "multi_input", or one of them that is shared or has a memory.
@@ -122,7 +122,7 @@ def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
 
 
 def why_not(model: nn.Module) -> str | None:
-    """Why a model cannot be run in C++; None if it can."""
+    """Reason why a model cannot be run in C++; None if it can."""
     try:
         plan(model, lanes=1)
     except UnfitError as reason:

@@ -48,7 +48,7 @@ class ChoiceSampler(Sampler):
         return f"{super().kernel_name()}_masked" if self.masked else super().kernel_name()
 
     def draw_at_random(self) -> None:
-        """Each choice that is allowed is equally likely."""
+        """Draw actions in which each allowed choice of a head is equally likely."""
         self.outputs.zero_()
         assert self.draw is not None
         self.draw()

@@ -126,7 +126,7 @@ class Sampler(ABC):
         self.draw = self.program(self.kernel_name())
 
     def program(self, kernel: str) -> Callable[[], None]:
-        """One of the file's kernels, bound to the sealed store."""
+        """Bind one of the file's kernels to the sealed store."""
         return self.context.world.program([self._functions.step(kernel, self.context.index)])
 
     def step(self, at_random: bool = False) -> RunKernel:

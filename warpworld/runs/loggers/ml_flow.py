@@ -50,10 +50,10 @@ class MLflow(Logger):
         self._do(send)
 
     def rewind(self, iteration: int, env_steps: int) -> None:
-        """Nothing: a resumed run repeats the same numbers, and the first of each step are kept."""
+        """Do nothing: a resumed run repeats the same numbers, and the first of each step are kept."""
 
     def sync(self) -> None:
-        """Nothing: the server keeps what it was sent."""
+        """Do nothing: the server keeps what it was sent."""
 
     def close(self) -> None:
         """Mark the run as finished; a later ``log`` reopens it."""

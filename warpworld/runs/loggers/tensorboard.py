@@ -46,7 +46,7 @@ class TensorBoard(Logger):
         self._first_step = env_steps + 1
 
     def sync(self) -> None:
-        """Every event is in the file already; the curves can be drawn again from ``metrics.jsonl``."""
+        """Do nothing: every event is in the file already, and ``metrics.jsonl`` has all curves."""
 
     def close(self) -> None:
         """Close the session's file."""

@@ -34,10 +34,10 @@ class WeightsAndBiases(Logger):
         self._run.log(dict(numbers(metrics)), step=int(metrics.get("env_steps", 0)))
 
     def rewind(self, iteration: int, env_steps: int) -> None:
-        """Nothing: a resumed run repeats the same numbers, and the site keeps the first of each step."""
+        """Do nothing: a resumed run repeats the same numbers, and the site keeps the first of each step."""
 
     def sync(self) -> None:
-        """Nothing: the package keeps its own files."""
+        """Do nothing: the package keeps its own files."""
 
     def close(self) -> None:
         """End the session."""

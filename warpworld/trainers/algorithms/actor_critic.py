@@ -46,7 +46,7 @@ class ActorCriticSettings(TransitionSettings):
     tau: Fraction = Field(default=0.005, gt=0, description="how far the target networks follow in an update")
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """No values are recorded while acting, so first priorities cannot come from them."""
+        """Faults of replay settings, and ``first_priority: actor``, as no values are recorded while acting."""
         yield from super().faults(sizes)
         if self.first_priority == "actor":
             text = f"first_priority is actor, expected max: under {self.algorithm} no values are known while acting"
@@ -138,7 +138,7 @@ class ActorCritic(OffPolicy):
 
     @abstractmethod
     def update_actor(self, seen: Tensor, weights: Tensor, normals: Tensor) -> dict[str, Tensor]:
-        """One gradient step of the actor; gives its diagnostics.
+        """Take one gradient step of the actor and return its diagnostics.
 
         Args:
             seen: (B, features) float32, what the networks read.
@@ -164,11 +164,11 @@ class ActorCritic(OffPolicy):
         settle_size(world, policy_agents, self.replay.items)
 
     def set_exploration(self, progress: Progress) -> None:
-        """Actions are the policy's once it learns."""
+        """Draw actions uniformly until the policy learns."""
         self.at_random.set(self.transitions < self.settings.learning_starts)
 
     def set_learning_rate(self, rate: float) -> None:
-        """The critics', and the actor's own."""
+        """Set the learning rates of the critics and of the actor."""
         super().set_learning_rate(rate)
         self.actor.learning_rate = self.now.actor_learning_rate
 

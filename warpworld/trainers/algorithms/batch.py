@@ -79,7 +79,7 @@ class Batch:
         return dataclasses.replace(self, mask=torch.ones_like(self.log_probs, dtype=torch.bool))
 
     def counted(self) -> Batch:
-        """Only the rows that count; reads their number back to the host where there is a mask."""
+        """Return the rows that count; with a mask, this reads their number back to the host."""
         if self.mask is None:
             return self
         return dataclasses.replace(self.take(self.mask.nonzero().squeeze(1)), mask=None)
@@ -134,7 +134,7 @@ class Batch:
 
     @property
     def weights(self) -> None:
-        """Every row counts as much as any other."""
+        """Weights of the rows: None, since every row counts the same."""
 
     @property
     def num_rows(self) -> int:

@@ -60,7 +60,7 @@ class DDPG(ActorCritic):
 
     @staticmethod
     def num_critics(settings: Any) -> int:
-        """Two with ``td3``."""
+        """Number of critics: 2 with ``td3``, else 1."""
         return 2 if settings.td3 else 1
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""From what was recorded of a group to rows that an on-policy algorithm learns from."""
+"""Rows for an on-policy algorithm, made of what was recorded of a group."""
 
 from __future__ import annotations
 

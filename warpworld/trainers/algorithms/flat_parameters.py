@@ -52,7 +52,7 @@ class FlatParameters:
         self.optimizer = self._make(self.vector, learning_rate, self._matrices)
 
     def tensors(self) -> list[Tensor]:
-        """All that a step writes: the parameters, their gradients, the optimiser's moments."""
+        """Tensors that a step writes: the parameters, their gradients, the optimiser's moments."""
         if not self.optimizer.state:
             self._make_moments()
         state = self.optimizer.state[self.vector]
@@ -99,7 +99,7 @@ class FlatParameters:
 
     @spanned(STEP)
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
-        """One step along the present gradient, which is scaled down to a length first; gives its length before that."""
+        """Scale the gradient down to a length, step along it, and return its length before scaling, ()."""
         if self.native is not None and self._is_native(self.native):
             return self.native(self.optimizer, self.vector, max_grad_norm)
         if max_grad_norm == math.inf:
@@ -167,7 +167,7 @@ def _does_not_fit(error: Exception) -> RunError:
 
 
 def flattened(module: nn.Module) -> nn.Parameter:
-    """One vector of all parameters, which they and their gradients become views of.
+    """Join all parameters in one vector; they and their gradients become views of it.
 
     Each view begins at a multiple of ``ALIGNMENT`` numbers, with zeros behind it up to the next. Parameters with
     ``requires_grad=False`` are left out and keep their values.

@@ -16,7 +16,7 @@ SOURCE = Path(__file__).resolve().parent / "advantages.cu"
 
 
 class KernelEstimates(Estimates):
-    """By a kernel that reads rewards and ends where the rollout has recorded them; of ``ends`` it takes values alone.
+    """Estimates by a kernel that reads the recorded rewards and ends; of ``ends`` only the values are used.
 
     Args:
         collector: of an unsealed world.

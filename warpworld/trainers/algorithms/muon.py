@@ -89,7 +89,7 @@ class Muon(Adam):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        """One step along the present gradient, of which Adam sees the part that is not of matrices."""
+        """Take one step along the present gradient; Adam updates the part that belongs to no matrix."""
         gradient = self._vector.grad
         assert gradient is not None
         whole = gradient.clone()

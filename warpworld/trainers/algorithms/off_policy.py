@@ -112,7 +112,7 @@ class OffPolicySettings(LearnerConfig):
             yield Fault(("learning_starts", "batch_size"), text)
 
     def misfits(self, group: Group) -> Iterator[Fault]:
-        """There is something to normalise."""
+        """Faults of a group for these settings: with normalisation, it must observe floats."""
         if self.model.normalise_observations and not any(part.is_float for part in observation_parts(group).values()):
             yield Fault(
                 ("model.normalise_observations",),
@@ -182,7 +182,7 @@ class OffPolicy(Algorithm):
         self._collector = collector
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
-        """As many updates as the settings say, once enough is recorded."""
+        """Make as many updates as the settings ask for, once enough transitions are recorded."""
         self.now = self.settings.at(progress.env_steps)
         self._steps += self._collector.num_steps
         self.set_exploration(progress)
@@ -245,7 +245,7 @@ class OffPolicy(Algorithm):
         return None
 
     def written(self) -> list[Tensor]:
-        """All tensors that an update writes, besides state and scratch arrays of the store."""
+        """Tensors that an update writes, besides state and scratch arrays of the store."""
         of_optimisers = [tensor for parameters in self.learnt.values() for tensor in parameters.tensors()]
         followers = [target.vector for target in self.targets.values()]
         return [*of_optimisers, *followers, *self.replay.priorities.history()]
@@ -300,7 +300,7 @@ class OffPolicy(Algorithm):
             parameters.learning_rate = rate
 
     def updated(self) -> None:
-        """After each update."""
+        """Called after each update."""
 
     def charts(self) -> dict[str, float]:
         """The learning rate, and how often each transition is learnt from."""
@@ -345,7 +345,7 @@ class OffPolicy(Algorithm):
         self._runs = {}  # what an optimiser keeps lies elsewhere now
 
     def histories(self) -> list[History]:
-        """The replay's."""
+        """Histories of the replay."""
         return [self.replay.history]
 
     def forget(self) -> str:

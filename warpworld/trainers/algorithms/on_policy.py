@@ -189,7 +189,7 @@ class OnPolicy(Algorithm):
         self._is_captured = collector.graph_steps > 0
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
-        """One update from the rollout that stands in the store."""
+        """Update once from the rollout in the store."""
         # learning rate and other scheduled settings
         self.set_progress(progress.fraction, progress.env_steps)
         # the update, launch by launch or as CUDA graphs
@@ -234,7 +234,7 @@ class OnPolicy(Algorithm):
         self._begin_with_rollout(self._captured.permutation)
 
     def _written(self) -> list[Tensor]:
-        """All that an update writes besides arrays of the store."""
+        """Tensors that an update writes, besides arrays of the store."""
         rate = self.parameters.rate_on_device()
         return [*self.parameters.tensors(), rate, *self._passes.tensors(), self._found, *self.policy.buffers()]
 
@@ -379,7 +379,7 @@ class OnPolicy(Algorithm):
         )
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
-        """All of an epoch in C++, where that can take its steps; None elsewhere."""
+        """Make all steps of an epoch in C++ where that can take them; None elsewhere."""
         in_cpp = self._in_cpp() if self.passes_in_cpp and not self.processes.several else None
         found = None if in_cpp is None else in_cpp.steps(rows, epoch, self.settings.max_grad_norm)
         columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._of_loss]

@@ -29,5 +29,5 @@ class Adam(UncompiledOptimizer, torch.optim.Adam):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        """One step along the present gradient."""
+        """Take one step along the present gradient."""
         _adam_step(self, closure)

@@ -35,7 +35,7 @@ class Passes:
         self._sums, self._latest = like.new_zeros(len(self.names)), like.new_zeros(len(self.names))
 
     def tensors(self) -> list[Tensor]:
-        """All that a pass changes here."""
+        """Tensors that a pass changes here."""
         return [self._done, self._sums, self._latest]
 
     def begin(self, minibatches: Minibatches, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:

@@ -116,7 +116,7 @@ class PPO(OnPolicy):
 
     @property
     def may_end_early(self) -> bool:
-        """With ``target_kl``, and epochs that it may leave out."""
+        """Whether an update may end early: with ``target_kl``, if it has several epochs."""
         return self.settings.target_kl is not None and self.num_epochs > 1
 
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:

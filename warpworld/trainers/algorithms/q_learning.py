@@ -46,14 +46,14 @@ class QSettings(OffPolicySettings):
     )
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """Exactly one way to move the target."""
+        """Faults of replay settings, and of the two ways to move the target: exactly one must be set."""
         yield from super().faults(sizes)
         if (self.target_every is None) == (self.tau is None):
             both = f"target_every is {self.target_every} and tau is {self.tau}"
             yield Fault(("target_every", "tau"), f"{both}, expected exactly one of them; set the other to null")
 
     def misfits(self, group: Group) -> Iterator[Fault]:
-        """Actions are choices."""
+        """Faults of a group for these settings: its actions must be choices."""
         yield from super().misfits(group)
         if isinstance(group.action, Box):
             what = f"algorithm is {self.algorithm}, but group '{group.name}' acts in {group.action}"
@@ -134,7 +134,7 @@ class QLearning(OffPolicy):
         self._epsilon.set(progress.env_steps)
 
     def update(self) -> dict[str, Tensor]:
-        """One gradient step."""
+        """Take one gradient step and return its diagnostics."""
         found = self.evaluate()
         self.parameters.gradient.zero_()
         backward(found.loss)

@@ -77,7 +77,7 @@ class R2D2Settings(QSettings):
         return math.ceil(super().rows(sizes) / self.train_length) * self.train_length
 
     def least_rows(self, sizes: Sizes) -> int:
-        """One window is complete at any time, and while the rows of an iteration are written."""
+        """Rows that the ring needs to hold one whole window, also while an iteration's rows are written."""
         needed = self.length + max(sizes.num_steps, self.train_length)
         return math.ceil(needed / self.train_length) * self.train_length
 
@@ -130,7 +130,7 @@ class R2D2(QLearning):
         return WindowReplay(collector, settings.groups, sizes, self.processes)
 
     def charts(self) -> dict[str, float]:
-        """As ``OffPolicy``'s; a window has several transitions."""
+        """Charts as ``OffPolicy``'s, with a replay ratio that counts all transitions of a window."""
         charts = super().charts()
         return {**charts, "replay_ratio": charts["replay_ratio"] * self.settings.train_length}
 

@@ -29,7 +29,7 @@ class RMSprop(UncompiledOptimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
-        """One step along the present gradient."""
+        """Take one step along the present gradient."""
         for group in self.param_groups:
             for vector in group["params"]:
                 state = self.state[vector]

@@ -92,7 +92,7 @@ class SAC(ActorCritic):
 
     @staticmethod
     def num_critics(settings: Any) -> int:
-        """Two."""
+        """Number of critics: 2."""
         return 2
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class Sequences:
         return len(self.rows) if self.rows.mask is None else int(self.rows.mask.sum())
 
     def counted(self) -> Sequences:
-        """Only the sequences in which a row counts; reads their number back to the host where there is a mask."""
+        """Return the sequences in which a row counts; with a mask, this reads their number back to the host."""
         return self if self.rows.mask is None else self.take(self._counted().any(1).nonzero().squeeze(1))
 
     def with_blanks(self) -> Sequences:
@@ -116,7 +116,7 @@ class Sequences:
         return self if self.rows.mask is None else dataclasses.replace(self, rows=self.rows.with_finite())
 
     def counted_rows(self) -> Batch:
-        """Only the rows that count, without their order in time."""
+        """Return the rows that count, without their order in time."""
         return self.rows.counted()
 
     def counted_blocks(self) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ class TargetNetwork:
             self.vector.lerp_(self._vector.detach(), tau)
 
     def copy(self) -> None:
-        """Become what the module is."""
+        """Copy the module's parameters."""
         with torch.no_grad():
             self.vector.copy_(self._vector.detach())
 

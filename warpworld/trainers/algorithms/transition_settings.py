@@ -41,5 +41,5 @@ class TransitionSettings(OffPolicySettings):
             yield Fault(("frame_stack",), f"frame_stack is {self.frame_stack}, but {no_picture(group)}")
 
     def least_rows(self, sizes: Sizes) -> int:
-        """Frames before a transition's first are needed too."""
+        """Rows that the ring needs; frames before a transition's first count, too."""
         return super().least_rows(sizes) + self.frame_stack - 1

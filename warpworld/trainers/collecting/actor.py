@@ -1,4 +1,4 @@
-"""One agent group in the hands of its players: from observations to actions in the store."""
+"""Lets the players of one agent group act: observations in, actions into the store."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Actor:
 
     @property
     def playing(self) -> list[tuple[Player, Seen, Tensor]]:
-        """Who plays at the moment, what it decides on, and where its outputs go; in a sealed world."""
+        """Players of the moment, each with its observations and the place of its outputs; needs a sealed world."""
         return [(self.policy if slot is None else slot.player, seen, outputs) for slot, seen, outputs in self._ranges]
 
     def observations(self) -> Tensor:
@@ -176,5 +176,5 @@ class Actor:
 
     @property
     def players(self) -> list[Player]:
-        """All players that act for the group at the moment."""
+        """Players that act for the group at the moment."""
         return [self.policy, *(slot.player for slot in self.slots)]

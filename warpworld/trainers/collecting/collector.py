@@ -148,7 +148,7 @@ class Collector:
         self._end()
 
     def _iteration(self) -> None:
-        """All of it, and what recorders measure, whose numbers are then at one place: what a CUDA graph can hold."""
+        """Make a whole iteration, and measure for recorders in one place: the part that a CUDA graph can hold."""
         self._begin()
         self._steps()
         self._end()
@@ -187,7 +187,7 @@ class Collector:
             stepped()
 
     def _steps(self) -> None:
-        """As many steps as a graph holds."""
+        """Make as many steps as a graph holds."""
         for kernel in self.kernels:
             kernel.follow_row()
         for _ in range(self._steps_at_once):

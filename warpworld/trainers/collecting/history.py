@@ -31,7 +31,7 @@ class Rows:
 
     @property
     def capacity(self) -> int:
-        """R."""
+        """Number of rows, R."""
         return len(next(iter(self.arrays.values())))
 
 

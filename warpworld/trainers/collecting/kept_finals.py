@@ -88,7 +88,7 @@ class KeptFinals:
         return torch.where(self._used(name), rows, self._num_steps).flatten().long(), envs
 
     def _places(self, name: str) -> tuple[Tensor, Tensor]:
-        """In which envs and slots what was kept of an array lies: (k,) each."""
+        """Env and slot of each final entry that was kept of an array: two tensors (k,) int64."""
         assert self._kept is not None
         world, count, used = self._world, self._kept[name], self._used(name)
         # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are

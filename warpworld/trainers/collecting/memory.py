@@ -106,7 +106,7 @@ def begun(
     agent_truncated: Tensor | None = None,
     first_cut: Tensor | None = None,
 ) -> Tensor:
-    """Before which steps of a rollout an agent's state was zeroed, the first step's zeroing lying before the rollout.
+    """Starts of a rollout's trajectories: whether an agent's state was zeroed just before a step.
 
     Args:
         terminated: (T, num_envs) bool.

@@ -43,7 +43,7 @@ class Outcomes(Recorder):
             world.record(name, f"rollout_{name}", ROW)
 
     def begin(self) -> None:
-        """The first step goes into row 0."""
+        """Start a rollout: the first step goes into row 0."""
         self._world[ROW].fill_(-1 if self.is_counted else 0)
 
     def stepped(self) -> None:

@@ -1,4 +1,4 @@
-"""Who plays a group: a policy, one of the environment's scripts, or None, which acts at random; and where."""
+"""Players of a group, and their envs: a policy, one of the environment's scripts, or None, which acts at random."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def own_agents(world: World, slots: Sequence[Slot]) -> Tensor:
 
 
 def split_envs(slots: Sequence[Slot], num_envs: int) -> list[tuple[Slot | None, slice]]:
-    """All envs as successive ranges: each slot's, and between them those that belong to none.
+    """Split all envs into successive ranges: one for each slot, and between them those that belong to none.
 
     Args:
         slots: that do not overlap.

@@ -18,20 +18,20 @@ class Recorder:
     """
 
     def begin(self) -> None:
-        """Before the first step of an iteration."""
+        """Called before the first step of an iteration."""
 
     def copies(self) -> Sequence[Copy]:
         """Copies of each step, made when every player has acted and the world has not stepped yet."""
         return ()
 
     def acted(self) -> None:
-        """In each step, behind the copies."""
+        """Called in each step, after the copies."""
 
     def stepped(self) -> None:
-        """In each step, when the world has stepped; ended envs have been reset."""
+        """Called in each step, when the world has stepped; ended envs have been reset."""
 
     def end(self) -> None:
-        """After the last step of an iteration."""
+        """Called after the last step of an iteration."""
 
     # ---- what the host must know of an iteration, read back for all recorders at once -----------------------------
     def measured(self) -> Sequence[Tensor]:

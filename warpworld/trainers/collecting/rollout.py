@@ -93,7 +93,7 @@ class Rollout(Recorder):
         self._own = {group: self._envs_of_policy(actor) for group, actor in self._actors.items()}
 
     def _envs_of_policy(self, actor: Actor) -> Tensor | None:
-        """In which envs a group is in its policy's own hands, (num_envs,) bool; None where it is in all."""
+        """Envs in which a group is played by its own policy, (num_envs,) bool; None if it is in all of them."""
         if not actor.slots:
             return None
         own = torch.ones(self.world.num_envs, dtype=torch.bool)

@@ -33,7 +33,7 @@ class Finals:
         return recorded[self.rows.clamp(max=len(recorded) - 1), self.envs]
 
     def placed(self, found: Tensor, num_rows: int, num_envs: int) -> Tensor:
-        """Something of each, (k, ...), at its row and env: (num_rows, num_envs, ...), 0 elsewhere."""
+        """Place one entry (k, ...) of each final step at its row and env: (num_rows, num_envs, ...), 0 elsewhere."""
         everywhere = found.new_zeros(num_rows + 1, num_envs, *found.shape[1:])
         everywhere[self.rows, self.envs] = found
         return everywhere[:num_rows]

@@ -58,7 +58,7 @@ class EvaluationState:
         return bool(better)
 
     def ending(self, trainer: TrainerConfig) -> str:
-        """Why the training ends here, by ``stop_when`` or ``patience``; "" where it does not."""
+        """Reason to end the training here, by ``stop_when`` or ``patience``; "" if it continues."""
         wanted = trainer.stop_when
         if wanted and all(self.latest.get(name, -math.inf) >= score for name, score in wanted.items()):
             reached = ", ".join(f"{name} {self.latest[name]:,.2f}" for name in wanted)

@@ -84,7 +84,7 @@ class Evaluations:
 
     @property
     def ending(self) -> str:
-        """Why the training ends here, although its budget is not used up; "" where it does not."""
+        """Reason to end the training here, before its budget is used up; "" if it continues."""
         return self.state.ending(self._config.trainer)
 
     def is_due(self, iteration: int, is_last: bool) -> bool:

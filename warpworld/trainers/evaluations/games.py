@@ -43,7 +43,7 @@ class Game:
 def games_of(
     config: RunConfig, policies: Mapping[str, Policy | None], names: Sequence[str], rivals: Sequence[Rival]
 ) -> list[Game]:
-    """All games of an evaluation: all policies as trained, then each of ``names`` against each rival.
+    """Games of an evaluation: all policies as trained, then each of ``names`` against each rival.
 
     Args:
         config: the run's settings.

@@ -80,6 +80,6 @@ class PolicyActions:
         self._chosen = {name: self._world[name].clone() for name in names}
 
     def put(self, world: World, envs: slice) -> None:
-        """Put those of some envs into the store of a world that has these."""
+        """Put the actions of some envs into the store of a world that has these envs."""
         for name, chosen in self._chosen.items():
             world[name].copy_(chosen[envs])

@@ -78,7 +78,7 @@ def rollout(
 
 
 def _players(world: World, policies: Any, seed: int, greedy: bool) -> list[_Player]:
-    """Those who play the groups that have a policy."""
+    """Players of the groups that have a policy."""
     given = policies if isinstance(policies, Mapping) else dict.fromkeys(world.groups, policies)
     for name in given:
         if name not in world.groups:

@@ -17,7 +17,7 @@ _WRONG = (TypeError, ValueError, KeyError, AttributeError)
 
 @dataclass(frozen=True)
 class Part:
-    """One file: of one process and its envs.
+    """File of one process and its envs.
 
     Attributes:
         file: its name in the folder.
@@ -36,7 +36,7 @@ class Part:
         check_seal(folder / self.file, self.seal)
 
     def saved(self) -> dict[str, Any]:
-        """As a checkpoint holds it."""
+        """Entry of this file in a checkpoint."""
         ends = {name: list(pair) for name, pair in self.ends.items()}
         envs = [self.envs.start, self.envs.stop]
         return {"file": self.file, "bytes": self.seal.nbytes, "crc": self.seal.crc, "envs": envs, "ends": ends}
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Parts:
-    """All files that a checkpoint needs.
+    """Files that a checkpoint needs.
 
     Attributes:
         rows: what grew, the oldest first.
@@ -75,12 +75,12 @@ class Parts:
             part.check(folder)
 
     def saved(self) -> dict[str, Any]:
-        """As a checkpoint holds them."""
+        """Entry of these files in a checkpoint."""
         return {"rows": [part.saved() for part in self.rows], "whole": [part.saved() for part in self.whole]}
 
     @classmethod
     def read(cls, state: Mapping[str, Any]) -> Parts | None:
-        """Those of a checkpoint; None where it has none.
+        """Read the files' entry of a checkpoint; None if it has none.
 
         Raises:
             RunError: its entry is something else.

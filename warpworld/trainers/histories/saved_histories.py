@@ -47,7 +47,7 @@ class SavedHistories:
         self._begin("")
 
     def _begin(self, folder: str) -> None:
-        """Nothing is saved in this folder yet."""
+        """Start without saved files in this folder."""
         self._folder, self._saved = folder, RingPositions(0, {}, {})
         self._parts: dict[int, Parts] = {}  # what the newest checkpoints need, by iteration
 
@@ -184,7 +184,7 @@ class SavedHistories:
                 self._parts[iteration] = Parts.read(run.load_checkpoint(iteration)) or Parts()
 
     def end_episodes(self) -> None:
-        """New episodes have begun in all envs, without a step."""
+        """Note that new episodes have begun in all envs, without a step."""
         for history in self._histories:
             history.end_episodes()
 

@@ -1,4 +1,4 @@
-"""Every player against every other: the selves of a run and its environment's scripts, in a table of who beats whom."""
+"""Plays every player against every other: a run's past selves and scripts, in a table of win rates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Member:
 
 @dataclass(frozen=True)
 class CrossPlay:
-    """Who beats whom.
+    """Table of win rates and ratings of two sides' players.
 
     Attributes:
         policy: whose selves the rows are.
@@ -162,7 +162,7 @@ def _members(run: Run, name: str, selves: _Selves, groups: Sequence[str]) -> lis
 
 
 def _others(run: Run, rivals: Sequence[str], selves: _Selves, groups: Sequence[str]) -> list[Member]:
-    """Who plays the other side: all other policies as they were at the same checkpoint, a single one's pool too."""
+    """Players of the other side: all other policies as they were at the same checkpoint, a single one's pool too."""
     if len(rivals) == 1:
         return _members(run, rivals[0], selves, groups)
     served = {group: name for name in rivals for group in run.config.policy[name].groups}
@@ -179,7 +179,7 @@ def _strangers(run: Run) -> dict[str, Player]:
 
 
 def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
-    """As many past selves of the latest checkpoint's pool as there are ``iterations``, and policies of other runs."""
+    """Past selves of the latest checkpoint's pool, as many as ``iterations``, and policies of other runs."""
     saved = run.load_checkpoint().get("league", {})
     if name not in saved:
         return {}

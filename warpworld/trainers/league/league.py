@@ -118,7 +118,7 @@ class League:
 
     # ---- around a rollout --------------------------------------------------------------------------------------------
     def begin(self, iteration: int) -> None:
-        """Before an iteration's rollout: keep past selves and exchange opponents where it is time.
+        """Keep past selves and exchange opponents where it is time, before an iteration's rollout.
 
         Args:
             iteration: iterations done.
@@ -138,7 +138,7 @@ class League:
                 self._world[state_array(group)][slot.envs] = 0.0
 
     def take_results(self) -> None:
-        """After an iteration's rollout: note how matches ended, without waiting for the device."""
+        """Note the results of matches after an iteration's rollout, without waiting for the device."""
         if self._matches is not None:
             self._pending.append(self._matches.results())
 
@@ -182,7 +182,7 @@ class League:
         return found
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the opponents' weights, by policy."""
+        """State of the league by policy, without the opponents' weights."""
         self._settle()
         return {name: saved_state(matchmaker.state) for name, matchmaker in self.matchmakers.items()}
 

@@ -49,7 +49,7 @@ class Matches:
         self._weights = weights[self._envs].to(world.device)
 
     def exchange(self, slot: Slot) -> None:
-        """Another opponent plays a slot from here on: the episodes under way in it do not count."""
+        """Note that another opponent plays a slot from here on: the episodes under way in it do not count."""
         self._whole[slot.envs] = self._world["timestep"][slot.envs] == 0
 
     def results(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""Who can be met: past selves, policies of other runs, scripts, and random actions."""
+"""Opponents: past selves, policies of other runs, scripts, and random actions."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Several processes that train one run together: how they meet, share work, and end."""
+"""Several processes that train one run together: their rendezvous, their shares of the work, and their end."""

@@ -1,4 +1,4 @@
-"""Several processes that train one run: who each of them is, and the few things that they do together."""
+"""Collective operations of several processes that train one run, and the rank of each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from warpworld.managers.cuda.faults import explain_torch_error, first_line
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """This process's place among those that train a run.
+    """Rank of this process among those that train a run, and their collective operations.
 
     What they do together is called by all of them, in the same order. With one process each of it is the identity and
     costs nothing; with several, ``torch.distributed`` has been initialised (``membership.py`` does it).
@@ -69,7 +69,7 @@ class ProcessGroup:
         return [range(*pair) for pair in itertools.pairwise(ends)]
 
     def share(self, num_envs: int) -> range:
-        """This process's envs; see ``shares``."""
+        """Range of this process's envs, as ``shares`` gives it."""
         return self.shares(num_envs)[self.rank]
 
     def workers(self) -> int | None:
@@ -99,7 +99,7 @@ class ProcessGroup:
         return tensor
 
     def stack(self, tensor: Tensor) -> Tensor:
-        """All processes' tensors of one shape: (size, *shape)."""
+        """Gather a tensor of one shape from all processes: (size, *shape)."""
         if not self.several:
             return tensor.unsqueeze(0)
         found = [torch.empty_like(tensor) for _ in range(self.size)]
@@ -151,7 +151,7 @@ class ProcessGroup:
         self.any(False)
 
     def gather(self, tensor: Tensor, lengths: list[int]) -> list[Tensor]:
-        """All processes' vectors, whose lengths are known, to process 0, on the host; the others get an empty list."""
+        """Send all processes' vectors of known lengths to process 0, on the host; the others get an empty list."""
         if not self.is_first:
             with _said_clearly():
                 dist.send(tensor.cpu(), dst=0)

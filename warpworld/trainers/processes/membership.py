@@ -55,7 +55,7 @@ class Launch:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Launch | None:
-        """None where the process was started alone.
+        """Read a launch from the variables of a launcher; None if the process was started alone.
 
         Raises:
             ProcessError: a variable is missing or is no number in its range.
@@ -99,7 +99,7 @@ def _missing(name: str, environment: Mapping[str, str]) -> ProcessError:
 # ---- together from the first moment to the last ----------------------------------------------------------------------
 @contextmanager
 def process_membership() -> Iterator[Membership | Alone]:
-    """Be one of several processes while the block runs, if the environment says so.
+    """Join the run of several processes while the block runs, if the environment asks for it.
 
     Whatever ends the block in one process ends all of them. Of the errors that they end with the first is raised; in
     other processes SystemExit takes its place, so that one line is said. Where GPUs were in use the process then ends
@@ -144,7 +144,7 @@ class Alone:
 
 
 class Membership:
-    """This process's membership in a run of several processes.
+    """Membership of this process in a run of several processes.
 
     Attributes:
         is_first: whether it is process 0.

@@ -94,7 +94,7 @@ class Priorities:
 
     # ---- what a program is made of -----------------------------------------------------------------------------------
     def step(self, kernel: str) -> Step:
-        """One of the kernels, bound to the arrays."""
+        """Bind one of the kernels to the arrays."""
         return self._kernels.step(kernel, index=0, own_env_only=False)
 
     def draw_steps(self) -> list[Step]:

@@ -78,7 +78,7 @@ class Replay(Recorder):
 
     @property
     def policy_agents(self) -> PolicyAgents:
-        """The agents."""
+        """Agents whose steps are replayed."""
         return self.ring.policy_agents
 
     @property
@@ -140,7 +140,7 @@ class Replay(Recorder):
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def step(self, kernel: str) -> Step:
-        """One of these kernels, bound to the arrays."""
+        """Bind one of the replay's kernels to the arrays."""
         return self._kernels.step(kernel, index=0, own_env_only=False)
 
     def array(self, what: str) -> Tensor:

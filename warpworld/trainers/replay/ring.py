@@ -143,7 +143,7 @@ class Ring:
         self._world[aliases["played"]].copy_(played)
 
     def _refuse_opponents(self) -> NoReturn:
-        """One of several processes has no row to draw from; the configuration rules this out for a single one."""
+        """Raise ConfigError: one of several processes has no row to draw from. A config rules this out for one."""
         first, groups = self._world.first_env, " and ".join(group.name for group in self.policy_agents.groups)
         raise ConfigError(
             f"opponents play {groups} in all envs of one process, {first} to {first + self._world.num_envs - 1}, "
@@ -197,7 +197,7 @@ class Ring:
         return (self._world[self.aliases["row"]] - num_steps + steps) % self.rows
 
     def _took_part(self, rows: Tensor, how: int) -> Tensor:
-        """In which of some rows agents took part: (rows, num_envs, size) bool."""
+        """Whether agents took part in some rows: (rows, num_envs, size) bool."""
         return (self._of("takes_part", rows) & how) > 0
 
     def _of(self, what: str, rows: Tensor) -> Tensor:

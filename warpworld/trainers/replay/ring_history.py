@@ -44,7 +44,7 @@ class RingHistory(History):
         return bool(self._views(["finals"]))
 
     def rows(self) -> list[Rows]:
-        """Those of the ring, and those of its blocks; where they stand is read back from the device."""
+        """Rows of the ring and those of its blocks; their positions are read back from the device."""
         name, written = self._replay.policy_agents.name, int(self._replay.array("written"))
         of_rows = [each for each in self._aliases if each.startswith("ring_") or each in _OF_ROWS]
         slots = self._views(_SLOTS)
@@ -71,7 +71,7 @@ class RingHistory(History):
         self._replay.priorities.add_up_all()
 
     def empty(self) -> None:
-        """Nothing can be drawn, and the next row is the first."""
+        """Empty the ring: nothing can be drawn, and the next row is the first."""
         finals = ["finals_kept", "finals_before"] if self._keeps_finals else []
         for name in ("row", "written", "generation", "leaves", *finals):
             self._replay.array(name).zero_()
@@ -97,6 +97,6 @@ class RingHistory(History):
         array("takes_part")[newest] |= CUT_OFF * ~terminated[:, None]
 
     def _views(self, names: Sequence[str]) -> dict[str, Tensor]:
-        """Those arrays that this replay has, by their names in the store; other aliases stand for another's array."""
+        """Views of those arrays that this replay has, by name in the store; other aliases stand for another's array."""
         arrays = [self._replay.policy_agents.array(name) for name in names if name in self._aliases]
         return {array: self._replay.world[array] for array in arrays if array in self._replay.world.data}

@@ -59,7 +59,7 @@ class TeamReplay(TransitionReplay):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """All agents of an env."""
+        """Agents of a transition, as dimensions of a batch: all agents of an env."""
         return (self.policy_agents.size,)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class TeamReplay(TransitionReplay):
             self._states.acted()
 
     def measured(self) -> Sequence[Tensor]:
-        """As of ``TransitionReplay``; states are to be finite too."""
+        """Measures as ``TransitionReplay``'s; states are to be finite too."""
         is_finite, *others = super().measured()
         return [is_finite if self._states is None else is_finite & self._states.is_finite(), *others]
 
