@@ -82,7 +82,7 @@ def _range(values: Sequence[np.ndarray]) -> tuple[float, float]:
 
 
 def _as_rows(values: np.ndarray) -> np.ndarray:
-    """As (rows, columns) float64: rows are the first dimension, if there are several."""
+    """Convert to (rows, columns) float64: rows are the first dimension, if there are several."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim == 2 and numbers.shape[1] == 1:
         numbers = numbers[:, 0]

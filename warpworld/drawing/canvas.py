@@ -110,7 +110,7 @@ class _Canvas:
             self.image.paste(image, (left, top), Pillow.new("L", size, round(255 * min(mark.opacity, 1.0))))
 
     def _pixel(self, points: np.ndarray) -> np.ndarray:
-        """From the env's coordinates, (count, 2), to pixels."""
+        """Convert from the env's coordinates, (count, 2), to pixels."""
         return self._origin + points * self._flip
 
     def _style(self, mark: Any) -> tuple[Any, Any, int]:

@@ -1,4 +1,4 @@
-"""What a picture of one env is made of: marks in the env's own units, and the part of the plane that is seen.
+"""Parts of a picture of one env: marks in the env's own units, and the part of the plane that is seen.
 
 An environment's ``draw`` puts them together, once for each recorded step; replays, GIFs and videos show them. A mark
 holds many of its kind at once, so the arrays of a world go into it as they are.
@@ -209,7 +209,7 @@ class Image(Mark):
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """What one env looks like at one step.
+    """Picture of one env at one step.
 
     Attributes:
         view: (left, bottom, right, top), the env's coordinates at the picture's edges. Where bottom > top, y grows
@@ -257,12 +257,12 @@ class Drawing:
 
     @property
     def width(self) -> float:
-        """Of the view."""
+        """Width of the view."""
         return self.view[2] - self.view[0]
 
     @property
     def height(self) -> float:
-        """Of the view."""
+        """Height of the view."""
         return abs(self.view[3] - self.view[1])
 
 

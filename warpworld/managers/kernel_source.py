@@ -26,7 +26,7 @@ CONSTANTS_FILE, ENTRIES_FILE = "warpworld-constants", "warpworld-kernels"
 # A constant of a file: how many of its blocks a multiprocessor must hold. Without it compilers save registers for one
 # block more, where that costs no more than a few spills.
 LEAST_BLOCKS = "WW_LEAST_BLOCKS"
-SMALL_BLOCKS = 16  # of one warp each, beside kernels of more threads
+SMALL_WARPS = 16  # of a multiprocessor, in blocks of up to two, where the kernels of a file differ in threads
 PACKED_BLOCKS = 4  # of a multiprocessor, of kernels whose envs share warps beside others that have more threads
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -211,8 +211,8 @@ class KernelSource:
         bounds = "WW_BLOCK" if self.envs_per_warp else str(threads)
         if LEAST_BLOCKS in self.constants:
             bounds += f", {LEAST_BLOCKS}"
-        elif len(set(self.threads)) > 1 and lanes <= warp_size:
-            bounds += f", {SMALL_BLOCKS}"
+        elif len(set(self.threads)) > 1 and lanes <= 2 * warp_size:
+            bounds += f", {SMALL_WARPS // -(-lanes // warp_size)}"
         call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
         start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
         listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.leaves)])

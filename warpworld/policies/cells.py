@@ -131,7 +131,7 @@ class GRU(_SteppedCell, nn.GRUCell):
 
 
 class Stepper(Protocol):
-    """What runs a step of a ``MinGRU`` in place of torch, without gradient."""
+    """Kernels that run a step of a ``MinGRU`` in place of torch, without gradient."""
 
     def takes_step(self, encoded: Tensor, state: Tensor) -> bool:
         """Whether ``step`` computes these."""

@@ -11,7 +11,7 @@ from warpworld.policies.precision import widened
 
 
 class RunningMeans(Protocol):
-    """What computes ``gated_mean`` in place of torch.
+    """Kernels that compute ``gated_mean`` in place of torch.
 
     Attributes:
         dtypes: that it reads of what a layer says.

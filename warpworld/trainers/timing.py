@@ -30,7 +30,7 @@ class Times:
 
     @property
     def rollouts(self) -> list[float]:
-        """Of their rollouts."""
+        """Seconds of each iteration's rollout."""
         return [total - update for total, update in zip(self.totals, self.updates, strict=True)]
 
 

@@ -59,7 +59,7 @@ def checked_out(commit: str, inside: Path) -> Iterator[Checkout]:
 
 
 def _git(folder: Path, *words: str, why: str = "") -> str:
-    """What git prints, without its last line's end.
+    """Output of git, without its last line's end.
 
     Raises:
         RunError: it fails; ``why`` is the message, or what git says.

@@ -1,4 +1,4 @@
-"""From measurements taken in turn to figures: medians, and ratios of neighbours."""
+"""Figures of measurements taken in turn: medians, and ratios of neighbours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Middle:
-    """Some numbers in short.
+    """Median and range of some numbers.
 
     Attributes:
         median: of them.
@@ -23,12 +23,12 @@ class Middle:
 
     @staticmethod
     def of(numbers: Sequence[float]) -> Middle:
-        """Of at least one number."""
+        """Summarise at least one number."""
         return Middle(statistics.median(numbers), min(numbers), max(numbers))
 
 
 def ratios(first: Sequence[float], other: Sequence[float]) -> Middle:
-    """How many times as fast the first side is as the other.
+    """Ratios of speed of the first side to the other.
 
     The two times of a round are compared: what disturbs the machine for longer than a round disturbs both.
 

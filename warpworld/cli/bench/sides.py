@@ -22,7 +22,7 @@ TIMING = Path(timing.__file__)  # of this commit, for all
 
 @dataclass(frozen=True)
 class Side:
-    """What is measured.
+    """Side of a comparison: the environment or config to measure, and its checkout.
 
     Attributes:
         label: in the table.
@@ -41,7 +41,7 @@ class Side:
 
 @dataclass
 class Measured:
-    """What was measured of a side.
+    """Measurements of a side.
 
     Attributes:
         side: which.
@@ -114,7 +114,7 @@ class _Worker:
         self._process.communicate()
 
     def about(self) -> Measured:
-        """What the worker says of its world, once it stands.
+        """Return the worker's description of its world, once it is ready.
 
         Raises:
             RunError: it has no such world, or of another commit neither its code nor warpworld's.
@@ -153,7 +153,7 @@ class _Worker:
 
 
 def _import_paths(folder: Path) -> Iterator[str]:
-    """Where a worker finds the user's modules, and a checkout's own warpworld before the one that is installed."""
+    """Folders of a worker's import path: the user's modules, and a checkout's own warpworld first."""
     yield str(folder)
     for parent in folder.parents:
         if (parent / "warpworld" / "__init__.py").exists() and (parent / ".git").exists():

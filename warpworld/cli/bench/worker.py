@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def files_of(world: Any, name: str) -> list[str]:
-    """Where the environment, warpworld and the config come from."""
+    """Files of the environment, warpworld and the config."""
     import warpworld
 
     files = [inspect.getfile(type(world.environment)), warpworld.__file__, *([name] if os.path.isfile(name) else [])]

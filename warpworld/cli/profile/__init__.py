@@ -1,1 +1,1 @@
-"""Where the time of a training iteration goes."""
+"""Profiles a training iteration: the time of each of its parts."""

@@ -1,4 +1,4 @@
-"""What to change in a config, given where its time goes."""
+"""Advice on a config, given where its time goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine can do at most, measured."""
+"""Peak rates of a machine, measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPEATS = 7
 
 @dataclass(frozen=True)
 class Peak:
-    """What was measured on as many threads as torch has.
+    """Peak rates, measured on as many threads as torch has.
 
     Attributes:
         operations: of a float32 product of two matrices of 1,024 x 1,024, per second.

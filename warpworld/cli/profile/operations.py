@@ -1,4 +1,4 @@
-"""How many operations and bytes torch's operations need."""
+"""Operations and bytes that torch's operations need."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Operations(TorchDispatchMode):
 
 
 def _own_formulas() -> dict[Any, Any]:
-    """Of a linear layer with its activation, which torch counts under no name."""
+    """Formula of a linear layer with its activation, which torch counts under no name."""
     fused = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
     if fused is None:
         return {}

@@ -95,7 +95,7 @@ class Profile:
 
     @property
     def seconds(self) -> float:
-        """Of an iteration."""
+        """Seconds of an iteration."""
         return sum(row.seconds for row in self.rows)
 
     def share(self, names: Sequence[str], policy: str | None = None) -> float:

@@ -1,4 +1,4 @@
-"""From measured speeds to a size: when more envs no longer pay, and how many to take. Nothing is measured here."""
+"""Chooses a size from measured speeds: when more envs no longer pay, and how many to take. Nothing is measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def has_flattened(rates: Sequence[float]) -> bool:
 
 
 def chosen(rates: Sequence[float]) -> int:
-    """Which of the sizes to take: the smallest that is nearly as fast as the fastest.
+    """Choose the smallest of the sizes that is nearly as fast as the fastest.
 
     Args:
         rates: speeds of rising sizes, at least one.

@@ -93,7 +93,7 @@ def _show(found: Found, config: RunConfig, words: Sequence[str], device: Sequenc
 
 
 def _enough(found: Found) -> str:
-    """From which number of envs on each kind of work is nearly as fast as it gets."""
+    """Sentence on the number of envs from which each kind of work is nearly as fast as it gets."""
     parts = []
     for kind in KINDS:
         place = chosen([getattr(tried.speeds, kind) for tried in found.sizes])

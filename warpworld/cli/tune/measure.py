@@ -1,4 +1,4 @@
-"""How fast a config simulates, collects and trains with given settings."""
+"""Measures how fast a config simulates, collects and trains with given settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = 3  # iterations that count
 
 @dataclass(frozen=True)
 class Speeds:
-    """What was measured with one setting.
+    """Measurements with one setting.
 
     Attributes:
         simulation: env steps per second with random actions.
@@ -121,7 +121,7 @@ def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
 
 
 def _at_random(config: RunConfig) -> RunConfig:
-    """The same with policies that act at random."""
+    """Config with policies that act at random."""
     data = config.to_dict()
     data["policy"] = {
         name: {"groups": list(entry.groups), "algorithm": "random"} for name, entry in config.policy.items()

@@ -1,4 +1,4 @@
-"""What a search has measured as a picture: env steps per second over the number of envs."""
+"""Picture of a search's measurements: env steps per second over the number of envs."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class Tried:
 
 @dataclass
 class Found:
-    """What a search has found.
+    """Results of a search.
 
     Attributes:
         sizes: of rising numbers of envs.
@@ -81,7 +81,7 @@ class Search:
         self._window, self._until = seconds * WINDOW_SHARE, clock() + seconds
 
     def run(self) -> Iterator[Tried]:
-        """Each measurement as it is made; ``found`` has all of them."""
+        """Yield each measurement as it is made; ``found`` has all of them."""
         found = self.found
         yield from self._sizes(found)
         place = chosen([tried.speeds.training for tried in found.sizes])
@@ -108,7 +108,7 @@ class Search:
             num_envs *= 2
 
     def _why_enough(self, sizes: Sequence[Tried], num_envs: int) -> str:
-        """Why no larger number of envs is tried; "" where one is."""
+        """Reason why no larger number of envs is tried; "" if one is."""
         speeds = sizes[-1].speeds
         if all(has_flattened([getattr(tried.speeds, kind) for tried in sizes]) for kind in KINDS):
             return "nothing gets faster"

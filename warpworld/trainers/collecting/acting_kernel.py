@@ -53,7 +53,7 @@ _ABSENT: dict[str, float] = dict(
 
 
 def why_not(actor: Actor) -> str | None:
-    """Why the kernel cannot act for a group that a policy plays; None if it can."""
+    """Reason why the kernel cannot act for a group that a policy plays; None if it can."""
     policy, sampler = actor.policy, actor.sampler
     if not isinstance(policy, Policy):
         return "no policy plays it"
