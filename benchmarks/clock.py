@@ -26,7 +26,7 @@ class Timing:
 
     @staticmethod
     def of(windows: Sequence[float]) -> Timing:
-        """Of seconds of a call, in each window."""
+        """Summarise windows, each in seconds of a call."""
         median = statistics.median(windows)
         return Timing(median, min(windows), (max(windows) - min(windows)) / median)
 

@@ -13,6 +13,7 @@ from .floors import rates_of
 from .numbers import short
 from .results import read_results
 from .targets import TARGETS, ratio
+from .targets import row as value_of
 
 DEFAULT_PAGE = Path(__file__).resolve().parents[2] / "docs" / "performance.md"
 PICTURE = "images/gpu-scaling.png"
@@ -160,10 +161,13 @@ def _peers(results: Results) -> str:
         for row in _rows(results, theirs):
             factor = ratio(results, ours, theirs, row["column"])
             said = "" if factor is None else f"{factor:.1f}"
-            rows.append((row["world"], row["column"], short(row["env_steps_per_s"]), said))
+            own = value_of(results, ours, row["column"], "spread")
+            spreads = (f"{row['spread']:.0%}", "" if own is None else f"{own:.0%}")
+            rows.append((row["world"], row["column"], short(row["env_steps_per_s"]), said, *spreads))
         if way := part.get("figures", {}).get("way"):
             notes.append(f"{ours}: {way}")
-    table = _table(("world", "column", "WarpDrive's env steps/s", "ours is faster by"), rows)
+    head = ("world", "column", "WarpDrive's env steps/s", "ours is faster by", "its spread", "ours")
+    table = _table(head, rows)
     return "\n\n".join([table, *notes])
 
 

@@ -69,7 +69,11 @@ LOOK = 'extern "C" __global__ void look() {}\n'
     [
         ("", None, (128, 24)),  # 6 envs to a warp, 4 warps to a block
         ("", 0, (5, 1)),
-        ("__device__ int looks;\n", None, (5, 1)),  # which two modules would each have for themselves
+        # which two modules would each have for themselves
+        ("__device__ int looks;\n", None, (5, 1)),
+        ("#define COUNTER(name) __device__ int name\nCOUNTER(looks);\n", None, (5, 1)),
+        ("__device__ int counted() { static int looks; return ++looks; }\n", None, (5, 1)),
+        ("static __device__ int place() { static const int places[] = {1}; return places[0]; }\n", None, (128, 24)),
         ("__device__ int place() { return (int)threadIdx.x; }\n", None, (5, 1)),
     ],
 )

@@ -173,8 +173,8 @@ struct Unseen {
 // What a camera shows an agent: `rgb` (3, pixels) lit linear colours 0 .. 1, `depth` (pixels), and `agents` (pixels), 1
 // where other agents are and 0 elsewhere; each the mean of `Subsample` neighbouring rays, and any may be Unseen(). All
 // lanes of the env share the pixels, after look(). brightness: of the light that falls on each agent, 0 .. 1.
-// on_rays(rays) is called for all Rays, some neighbours at a time; the texel is -1 where one hits no wall. `row` is from one colour to the
-// next in `rgb`, where that has more pixels than this camera's.
+// on_rays(rays) is called for all Rays, some neighbours at a time; the texel is -1 where one hits no wall. `row` is from
+// one colour to the next in `rgb`, where that has more pixels than this camera's.
 template <int Subsample, int Res, int MostWalls, class Rgb, class Depth, class Agents, class OnRays>
 WW_FUNCTION void show(const raycast::Eye<Res, MostWalls>& eye, const Camera& camera, const Surfaces& surfaces,
                       const float* brightness, Rgb rgb, Depth depth, Agents agents, OnRays on_rays,

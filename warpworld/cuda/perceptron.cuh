@@ -124,7 +124,8 @@ __device__ void run_layers_in_place(const float* weights, const Inputs& inputs, 
       run_layer_in_place<HIDDEN_1, OUTPUTS, AGENTS, STRIDE, second_is_aligned, Activation::none>(weights, hidden, numbers);
     } else {
       constexpr bool third_is_aligned = second_is_aligned && (HIDDEN_1 + 1) * HIDDEN_2 % 4 == 0;
-      weights = run_layer_in_place<HIDDEN_1, HIDDEN_2, AGENTS, STRIDE, second_is_aligned, ACTIVATION>(weights, hidden, numbers);
+      weights = run_layer_in_place<HIDDEN_1, HIDDEN_2, AGENTS, STRIDE, second_is_aligned, ACTIVATION>(weights, hidden,
+                                                                                                      numbers);
       run_layer_in_place<HIDDEN_2, OUTPUTS, AGENTS, STRIDE, third_is_aligned, Activation::none>(weights, hidden, numbers);
     }
   }

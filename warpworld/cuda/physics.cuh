@@ -87,8 +87,8 @@ WW_FUNCTION bool is_near(float4 ends, float2 low, float2 high) {
          larger(ends.y, ends.w) >= low.y;
 }
 
-// The walls that touch a box around a disc, by number, so that each contact does not ask all of them again. Where they are
-// too many to be listed, all of the plan's are asked.
+// The walls that touch a box around a disc, by number, so that each contact does not test all of them again. If there are
+// too many to list, all walls of the plan are tested.
 struct Near {
   static constexpr int MOST = 16;
   float2 middle;  // of the box
@@ -96,7 +96,7 @@ struct Near {
   int found;
   int number[MOST];
 
-  // Asks all walls from now on if the disc left the box: it was pushed there, or another one made it faster.
+  // Tests all walls from now on if the disc left the box: it was pushed there, or another one made it faster.
   WW_METHOD void widen(float2 from, float2 to) {
     const float2 half = make_float2(reach, reach), low = middle - half, high = middle + half;
     const bool holds = from.x >= low.x && from.y >= low.y && to.x <= high.x && to.y <= high.y;

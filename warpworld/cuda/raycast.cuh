@@ -162,8 +162,8 @@ WW_FUNCTION void draw_lines(Eye& eye, const Camera& camera, int rays, int first_
   }
 }
 
-// The nearest lines of all rays. Lanes that fill a warp take neighbouring rays, and ask together which lines have any of
-// them: each asks one line, so that a ray costs only what its neighbours meet. Lanes that do not each ask alone.
+// The nearest lines of all rays. Lanes that fill a warp take neighbouring rays, and test together which lines have any of
+// them: each tests one line, so that a ray costs only what its neighbours meet. Other lanes each test all lines.
 //
 // Lines come by number, and only a nearer one takes the place of another: of those as near, the lowest stays.
 template <int Rays, class Eye>
@@ -248,7 +248,8 @@ WW_FUNCTION void look(raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, 
 template <int Rays, int MostWalls>
 WW_FUNCTION Hit hit_of(const raycast::Eye<Rays, MostWalls>& eye, const Camera& camera, int ray) {
   using namespace raycast;
-  const int place = place_of(ray), number = eye.number[place], known = number < 0 ? 0 : number, wall = number - FACETS * NUM_AGENTS;
+  const int place = place_of(ray), number = eye.number[place], known = number < 0 ? 0 : number;
+  const int wall = number - FACETS * NUM_AGENTS;
   const float y = image_of(camera, ray, Rays), square = 1.0f + y * y;
   const float inverse = number < 0 ? 0.0f : eye.inverse[place];  // and without a branch 1 / inverse, the depth, is infinite
   const float depth = 1.0f / inverse, along = depth * (eye.along_0[known] + eye.along_1[known] * y);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 from collections.abc import Callable, Sequence
@@ -144,7 +143,7 @@ class _Trial:
 
 
 def _what_fails(backend: Backend, run: Callable[[], None]) -> str:
-    """Name of torch's operation that a graph does not hold, by a second capture; empty where none was called.
+    """Name of torch's operation that a graph does not hold, by a second capture; empty if that finds none.
 
     The first capture notes no operations: the mode that does this imports torch's compiler, which takes seconds.
     """
@@ -163,9 +162,11 @@ def _what_fails(backend: Backend, run: Callable[[], None]) -> str:
         with operations:
             run()
 
-    with contextlib.suppress(Exception):
+    try:
         backend.capture(noted)
-    return operations.latest
+    except Exception:
+        return operations.latest
+    return ""
 
 
 class _Kept:

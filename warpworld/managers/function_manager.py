@@ -163,7 +163,8 @@ class FunctionManager:
         if set(self._threads.values()) <= {num_agents}:
             return fitting, frozenset(self.signatures)
         able = frozenset(name for name in launched if self._threads[name] == num_agents)
-        return (fitting, able) if able and not self._declarations() else (0, frozenset())  # variables are of one module
+        has_variables = bool(self._declarations()) or source.keeps_state()  # which are of one module
+        return (fitting, able) if able and not has_variables else (0, frozenset())
 
     def _built(self, source: KernelSource) -> dict[str, Any]:
         """The compiled module of each kernel: of kernels in which envs share warps, and of the others."""

@@ -30,6 +30,12 @@ SMALL_WARPS = 16  # of a multiprocessor, in blocks of up to two, where the kerne
 PACKED_BLOCKS = 4  # of a multiprocessor, of kernels whose envs share warps beside others that have more threads
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+# Variables that a macro makes, managed ones, and those of a function that keep their value.
+_HIDDEN_VARIABLES = re.compile(
+    r"^\s*#\s*define\b.*\b__(device|constant|managed)__|\b__managed__\b"
+    r"|\bstatic\s+(?!const\b|constexpr\b|inline\b|__device__|__forceinline__|__host__)",
+    re.MULTILINE,
+)
 _WARP_WORDS = re.compile(
     r"__(syncwarp|shfl\w*_sync|ballot_sync|any_sync|all_sync|match_\w+_sync|reduce_\w+_sync|syncthreads_\w+)\b|"
     r"\bcooperative_groups\b"
@@ -103,7 +109,7 @@ class KernelSource:
     filled: tuple[Filled, ...] = ()
 
     def with_kernels(self, names: Collection[str], envs_per_warp: int) -> KernelSource:
-        """The same source with entry points for some of its kernels, which ``envs_per_warp`` envs to a warp run."""
+        """The same source with entry points for some of its kernels, built for ``envs_per_warp`` envs to a warp."""
         kept = [(s, n) for s, n in zip(self.signatures, self.threads, strict=True) if s.name in names]
         signatures, threads = tuple(s for s, _ in kept), tuple(n for _, n in kept)
         constants = {LEAST_BLOCKS: PACKED_BLOCKS, **self.constants} if envs_per_warp else self.constants
@@ -142,6 +148,10 @@ class KernelSource:
     def uses_header_words_only(self) -> bool:
         """Whether the author's code mentions neither blocks nor warps, so that several envs can share them."""
         return not any(_WARP_WORDS.search(text) or _BLOCK_WORDS.search(text) for text in self._author_texts())
+
+    def keeps_state(self) -> bool:
+        """Whether the author's code may have variables that launches share, besides those that declarations show."""
+        return any(_HIDDEN_VARIABLES.search(text) for text in self._author_texts())
 
     def barrier_word(self) -> str | None:
         """A word of the file or of its headers by which the threads of a block meet, share or know their place."""

@@ -45,7 +45,7 @@ class Perceptron:
 
     @property
     def size(self) -> int:
-        """Numbers of a policy."""
+        """Number of values of a policy."""
         layers = sum((inputs + 1) * units for inputs, units in pairwise(self.widths))
         return layers + 2 * self.normalises * self.widths[0] + self.in_box * self.widths[-1]
 

@@ -148,7 +148,7 @@ def set_random_state(world: World, states: Mapping[str, torch.Tensor]) -> None:
 
 @contextmanager
 def generators_kept(world: World) -> Iterator[None]:
-    """Give torch's own generators back as they were: what a user's model draws within is not missed later."""
+    """Restore torch's own generators afterwards, so that a model's draws within do not change later ones."""
     states = random_state(world)
     try:
         yield

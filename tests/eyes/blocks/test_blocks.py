@@ -326,12 +326,12 @@ def test_an_episode_length_that_nothing_reads() -> None:
 
 
 def test_too_many_agents_for_a_block() -> None:
-    """Each has eight facets, which a camera sees as lines; what an env's threads share has room for 162 agents."""
-    World(declared(*ALL, agents=162), 1, device="cpu")
+    """Each has eight facets, which a camera sees as lines; what an env's threads share has room for 182 agents."""
+    World(declared(*ALL, agents=182), 1, device="cpu")
     with pytest.raises(
-        DeclarationError, match=r"Blocks: 163 agents, res=48 and the 12 walls of plan 'column 6 m' take"
+        DeclarationError, match=r"Blocks: 183 agents, res=48 and the 12 walls of plan 'column 6 m' take"
     ):
-        World(declared(*ALL, agents=163), 1, device="cpu")
+        World(declared(*ALL, agents=183), 1, device="cpu")
 
 
 def test_a_header_that_is_not_there() -> None:

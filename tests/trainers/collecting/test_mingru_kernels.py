@@ -74,6 +74,19 @@ def test_a_step_in_bf16_is_torchs_but_for_roundings_that_fall_the_other_way() ->
     torch.testing.assert_close(mine, theirs, rtol=0.02, atol=0.02)
 
 
+def test_torch_takes_the_steps_of_a_policy_whose_world_is_closed() -> None:
+    cell, world = made(6, 4, 2)
+    fed, state = rows_of(cell, 5, 6, world.device)
+    with torch.no_grad():
+        before = cell.step(fed, state)
+        world.close()
+        after = cell.step(fed, state)
+        through_time = cell.unroll(fed[None], state, torch.zeros(1, 5, dtype=torch.bool, device=fed.device))[0]
+    for mine, theirs in zip(before, after, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(through_time[0], after[0], rtol=1e-5, atol=1e-5)
+
+
 def test_steps_follow_the_present_weights() -> None:
     cell, world = made(6, 4, 2)
     fed, state = rows_of(cell, 5, 6, world.device)

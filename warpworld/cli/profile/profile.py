@@ -99,7 +99,7 @@ class Profile:
         return sum(row.seconds for row in self.rows)
 
     def share(self, names: Sequence[str], policy: str | None = None) -> float:
-        """Span of the time that the parts of these names take, of one policy or of all."""
+        """Share of the time that the parts of these names take, of one policy or of all."""
         return sum(row.seconds for row in self._of(names, policy)) / self.seconds
 
     def of_peak(self, names: Sequence[str], policy: str | None = None) -> float:

@@ -29,7 +29,7 @@ static_assert(OBSERVATION_SIZE == 7 * COLUMNS + OWN + 1, "the observation that t
 // Blocks of an observation. The first five are differences to oneself, of what lanes share as Field::state.
 enum { X, Y, SPEED, ACCELERATION, DIRECTION, IS_TAGGER, IS_IN_GAME, NUM_BLOCKS, NUM_DIFFERENCES = IS_TAGGER };
 
-// More agents than a block has lanes, so that lanes have several; each else has one where lanes run side by side.
+// More agents than a block can have threads: what lanes share then lies in global memory.
 constexpr bool IS_CROWD = NUM_AGENTS > 1024;
 
 // Where lanes run side by side, a block has so many (tag_continuous.py) that several blocks share a multiprocessor: one
@@ -58,7 +58,7 @@ struct Field {
   Cells cells;
   uint16_t nearest[NUM_LISTS][NEAREST];
   float state[NUM_DIFFERENCES][ROW];  // where the nearest are sought, those out of the game are at x = infinity
-  int tags[TAGGER_COUNT];                // of each tagger, in this step
+  int tags[TAGGER_COUNT];             // of each tagger, in this step
   int num_tagged;
   bool in_game[NUM_AGENTS], is_tagged[NUM_AGENTS];
 

@@ -101,7 +101,7 @@ class Batch:
         return self.with_columns(**finite)
 
     def _floats(self) -> list[tuple[str, Tensor]]:
-        """What agents see and do, as far as it is of floats, by name."""
+        """Float columns of observations, actions and critic inputs, by name."""
         names = ("observations", "actions", "critic_inputs")
         return [(name, tensor) for name, tensor in self.named_tensors() if name in names and tensor.is_floating_point()]
 

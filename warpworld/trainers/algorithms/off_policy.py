@@ -300,7 +300,7 @@ class OffPolicy(Algorithm):
             parameters.learning_rate = rate
 
     def updated(self) -> None:
-        """Called after each update."""
+        """Take note of an update, after it."""
 
     def charts(self) -> dict[str, float]:
         """The learning rate, and how often each transition is learnt from."""

@@ -16,7 +16,7 @@ from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, T
 from warpworld.trainers.algorithms.experience import ends_of, experience_of, plain_rows, rows_at_once, step_values
 from warpworld.trainers.algorithms.sequences import Experience, joined
 from warpworld.trainers.collecting import Trajectories
-from warpworld.trainers.spans import RETURNS, span
+from warpworld.trainers.spans import LOSS, RETURNS, span
 
 
 class Targets(ABC):
@@ -69,15 +69,18 @@ class GAETargets(Targets):
         """
         # the rows, with values, advantages and returns that are yet to come
         rows = Batch.join([plain_rows(seen, *(seen.log_probs,) * 3) for seen in self.seen]).with_blanks()
-        # autograd takes a write to any array of the store for one to the observations; `data` has writes of its own
+        # All arrays of the store share autograd's count of writes, so that a write to any of them would spoil the saved
+        # observations. `data` has a count of its own.
         rows = rows.with_columns(observations=rows.observations.data)
         # values of each group, and their targets
-        outputs, values = rows.evaluated(self.policy)
+        with span(LOSS):
+            outputs, values = rows.evaluated(self.policy)
         of_groups = values.detach().split([seen.log_probs.numel() for seen in self.seen])
-        found = [
-            estimates.gae(own.view(seen.log_probs.shape), ends_of(seen, self.policy))
-            for own, seen, estimates in zip(of_groups, self.seen, self.estimates, strict=True)
-        ]
+        with span(RETURNS):
+            found = [
+                estimates.gae(own.view(seen.log_probs.shape), ends_of(seen, self.policy))
+                for own, seen, estimates in zip(of_groups, self.seen, self.estimates, strict=True)
+            ]
         advantages, returns = (torch.cat([each.flatten() for each in column]) for column in zip(*found, strict=True))
         columns = {"values": values.detach(), "advantages": advantages, "returns": returns}
         return dataclasses.replace(rows.with_columns(**columns), evaluation=(outputs, values))

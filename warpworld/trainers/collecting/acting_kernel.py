@@ -9,6 +9,7 @@ import torch
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
+from warpworld.managers.cuda.backend import CudaBackend
 from warpworld.managers.kernel_source import LEAST_BLOCKS
 from warpworld.policies import Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
@@ -27,7 +28,7 @@ MOST_SHARING_AGENTS, MOST_SHARING_UNITS = 16, 64
 # Otherwise each env reads all weights anew from the GPU's cache, and has the shorter wait for them. On an H200, sharing
 # won with 300 MB that would be read (16,384 pendulums) and lost with 15 (2,000 envs of Tag on a grid).
 LEAST_BYTES_SHARED = 1 << 26
-# On an H200, reading this much takes as long as torch's networks do in all.
+# Reading more than this is slower than torch's networks: on an H200 that was so with 300 MB, and not with 15.
 MOST_BYTES_READ = 1 << 28
 MULTIPROCESSORS = 132  # of an H100 or an H200
 TAKEN_ROWS = "rollout_taken_rows"
@@ -134,7 +135,7 @@ class ActingKernel:
 
     def _blocks_at_once(self) -> int:
         """Blocks that a multiprocessor holds if all envs, which share warps, are to act at the same time."""
-        envs_of_block = 32 // self._world.num_agents * 4
+        envs_of_block = CudaBackend.warp_size // self._world.num_agents * CudaBackend.warps_per_block
         needed = -(-self._world.num_envs // (envs_of_block * MULTIPROCESSORS))
         return min(needed, 4 if len(self.actors) == 1 else 3)  # several groups' kernels spill registers with 4
 

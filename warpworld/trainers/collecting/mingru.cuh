@@ -19,7 +19,7 @@ __device__ inline float rounded(float number, bool reduced) {
 }
 
 // A tensor of float or bfloat16.
-struct Numbers {
+struct RealTensor {
   int64_t address;
   bool reduced;
 

@@ -18,7 +18,7 @@ from warpworld.world import World
 
 FOLDER = Path(__file__).resolve().parent
 LANES = 256  # of a block
-TILE = 8  # as in mingru_step.cu
+TILE = 8  # rows that a lane takes at once, for each weight that it reads
 MAX_LAYERS = 4  # of a step in one launch
 MOST_SHARED = 12_000  # numbers of float32 in a block's shared memory
 MOST_PROGRAMS = 1024  # launches that are kept, for calls with the same tensors
@@ -59,7 +59,10 @@ class TensorKernels:
         return type(None), ()
 
     def is_here(self, tensor: Tensor) -> bool:
-        """Whether kernels can read a tensor."""
+        """Whether kernels can read a tensor: while the world has no memory, torch runs the network."""
+        if not self._world.data.sealed:
+            self._programs.clear()  # each holds the store's memory
+            return False
         return tensor.device == self._world.device and tensor.numel() > 0 and not torch.compiler.is_compiling()
 
     def launch(self, kernel: str, tensors: Sequence[Tensor], numbers: Sequence[int]) -> None:
@@ -91,7 +94,13 @@ class StepKernel(TensorKernels):
     """
 
     def __init__(self, cell: MinGRU, rows: int, world: World) -> None:
-        sizes = {"WIDTH": _layers(cell)[0].in_features, "SIZE": cell.size, "LAYERS": len(cell.layers), "ROWS": rows}
+        sizes = {
+            "WIDTH": _layers(cell)[0].in_features,
+            "SIZE": cell.size,
+            "LAYERS": len(cell.layers),
+            "ROWS": rows,
+            "TILE": TILE,
+        }
         super().__init__(world, FOLDER / "mingru_step.cu", sizes, ["step"])
 
     def takes_step(self, encoded: Tensor, state: Tensor) -> bool:

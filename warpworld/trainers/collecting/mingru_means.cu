@@ -7,9 +7,9 @@
 
 constexpr int AHEAD = 8;  // steps whose numbers are read before the first of them is computed
 
-extern "C" __global__ void means(int64_t said, int64_t state, int64_t starts, int64_t found, int steps, int rows, bool reduced,
-                                 int num_envs) {
-  const Numbers layer{said, reduced};
+extern "C" __global__ void means(int64_t said, int64_t state, int64_t starts, int64_t found, int steps, int rows,
+                                 bool reduced, int num_envs) {
+  const RealTensor layer{said, reduced};
   const bool* begins = (const bool*)starts;
   float* means = (float*)found;
   for (int i = first_lane(); i < rows * SIZE; i += all_lanes(num_envs)) {
@@ -36,8 +36,9 @@ extern "C" __global__ void means(int64_t said, int64_t state, int64_t starts, in
 
 // What later steps say of a mean goes back in `later`.
 extern "C" __global__ void mean_gradients(int64_t said, int64_t state, int64_t starts, int64_t found, int64_t given,
-                                          int64_t of_said, int64_t of_state, int steps, int rows, bool reduced, int num_envs) {
-  const Numbers layer{said, reduced}, of_layer{of_said, reduced};
+                                          int64_t of_said, int64_t of_state, int steps, int rows, bool reduced,
+                                          int num_envs) {
+  const RealTensor layer{said, reduced}, of_layer{of_said, reduced};
   const bool* begins = (const bool*)starts;
   const float *means = (const float*)found, *gradients = (const float*)given, *before = (const float*)state;
   for (int i = first_lane(); i < rows * SIZE; i += all_lanes(num_envs)) {

@@ -1,10 +1,10 @@
 // A step of all layers of a minimal GRU in one launch.
 //
 // With `reduced`, layers multiply as torch does in bfloat16: what they read is rounded to it, and so is what they say. A
-// state is (rows, LAYERS * SIZE). ROWS, a multiple of TILE, are taken by a block at once.
+// state is (rows, LAYERS * SIZE). A block takes ROWS rows at once, a multiple of TILE, which a lane takes at once for each
+// weight that it reads.
 #include "mingru.cuh"
 
-constexpr int TILE = 8;  // rows that a lane takes at once, for each weight that it reads
 constexpr int MOST = WIDTH > SIZE ? WIDTH : SIZE;
 
 // Weights and biases of up to four layers, (2 * SIZE, inputs) and (2 * SIZE,) float; 0 for a layer that there is not.
@@ -44,7 +44,7 @@ __device__ void multiply(const float* weights, const float* read, int inputs, in
 extern "C" __global__ void step(int64_t fed, int64_t state, int64_t hidden, int64_t after, Layers layers, int rows,
                                 bool fed_reduced, bool reduced, int num_envs) {
   ENV_SHARED(float, shared, MOST * 2 * SIZE + 2 * ROWS * MOST);
-  const Numbers inputs_of_all{fed, fed_reduced};
+  const RealTensor inputs_of_all{fed, fed_reduced};
   float *weights = shared, *read = weights + MOST * 2 * SIZE, *written = read + ROWS * MOST;
   for (int first = env_id() * ROWS; first < rows; first += num_envs * ROWS) {
     const int count = min(ROWS, rows - first);

@@ -214,8 +214,8 @@ __device__ void act_for(const GroupArrays& arrays, const Row& row, float* shared
 }
 
 // ---- all of them -----------------------------------------------------------------------------------------------------
-extern "C" __global__ void act(GroupArrays arrays_0, GroupArrays arrays_1, GroupArrays arrays_2, GroupArrays arrays_3, int* taken_rows, int* row,
-                               bool* not_finite, int num_envs) {
+extern "C" __global__ void act(GroupArrays arrays_0, GroupArrays arrays_1, GroupArrays arrays_2, GroupArrays arrays_3,
+                               int* taken_rows, int* row, bool* not_finite, int num_envs) {
   if (!is_active()) return;  // guard
   ENV_SHARED(float, shared, MOST_SHARED);
   const Row now{taken_rows, row, num_envs};

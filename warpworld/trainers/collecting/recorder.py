@@ -18,20 +18,20 @@ class Recorder:
     """
 
     def begin(self) -> None:
-        """Called before the first step of an iteration."""
+        """Prepare an iteration, before its first step."""
 
     def copies(self) -> Sequence[Copy]:
         """Copies of each step, made when every player has acted and the world has not stepped yet."""
         return ()
 
     def acted(self) -> None:
-        """Called in each step, after the copies."""
+        """Keep what is to be kept of a step, after the copies."""
 
     def stepped(self) -> None:
-        """Called in each step, when the world has stepped; ended envs have been reset."""
+        """Move on behind a step of the world, in which ended envs have been reset."""
 
     def end(self) -> None:
-        """Called after the last step of an iteration."""
+        """Complete an iteration, after its last step."""
 
     # ---- what the host must know of an iteration, read back for all recorders at once -----------------------------
     def measured(self) -> Sequence[Tensor]:
@@ -39,10 +39,10 @@ class Recorder:
         return ()
 
     def take_in(self, numbers: Sequence[int]) -> None:
-        """Receives the results of ``measured`` as Python numbers."""
+        """Receive the results of ``measured`` as Python numbers."""
 
     def refuse_not_finite(self) -> None:
-        """Called if ``measured`` found that something is not finite: look for it.
+        """Look for a number that is not finite, if ``measured`` found that there is one.
 
         Raises:
             TrainingError: names what is not finite, and where.
