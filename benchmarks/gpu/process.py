@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -176,10 +177,11 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _tail(path: Path) -> str:
-    """The end of a text file of any length, which may be gone."""
+    """The end of a text file of any length, which may be gone; paths in it begin at the project or where Python's do."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 4 * TAIL))
-            return file.read().decode(errors="replace")[-TAIL:]
+            text = file.read().decode(errors="replace")
+            return re.sub(r'(?<=")/[^"\n]*/(?=site-packages/)', "", text.replace(f"{ROOT}/", ""))[-TAIL:]
     except OSError:
         return ""

@@ -58,6 +58,7 @@ def test_a_part_that_hangs_is_ended_with_all_that_it_started_and_keeps_what_it_f
     assert result["reason"].startswith("3 is not 4\n5 is not 6\nwas ended after its 5 s")
     assert result["figures"]["rows"] == [{"found": "before"}]
     assert "in hangs" in result["output"]  # where it was
+    assert 'File "tests/benchmarks/gpu/gpu_parts.py"' in result["output"]  # and not where the project is
     assert not any(map(alive, result["figures"]["processes"]))
 
 
