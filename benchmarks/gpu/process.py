@@ -177,7 +177,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _tail(path: Path) -> str:
-    """The end of a text file of any length, which may be gone; paths in it begin at the project or where Python's do."""
+    """The end of a text file, which may be gone, without the folders that the project and packages are in."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - 4 * TAIL))
