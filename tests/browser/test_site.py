@@ -86,10 +86,11 @@ def test_search_in_pages_opened_as_files_finds_what_it_finds_in_a_served_site(
     box = search(page)
     box.press_sequentially(text)
     playwright.expect(page.locator("dialog").get_by_role("option")).to_have_count(len(expected))
-    assert results(page) == expected
+    found = results(page)
+    assert sorted(found) == sorted(expected)  # those that match equally well come in any order
     assert box.input_value() == text
     page.locator("dialog").get_by_role("option").first.click()
-    page.wait_for_url(f"file://**/{expected[0].partition('?')[0]}*")
+    page.wait_for_url(f"file://**/{found[0].partition('?')[0]}*")
 
 
 def hard_to_read(open_page: OpenPage, pages: list[Path], site: Path) -> dict[str, list[str]]:

@@ -67,8 +67,8 @@ def test_the_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> No
 def test_two_signals_leave_what_was_saved(tmp_path: Path) -> None:
     process, run = training(tmp_path)
     assert process.pid is not None
-    os.kill(process.pid, signal.SIGINT)
-    os.kill(process.pid, signal.SIGTERM)
+    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):  # both while no step is taken
+        os.kill(process.pid, number)
     process.join(60)
     assert process.exitcode in (130, 143)  # which of the two is seen first is the system's affair
     assert (tmp_path / "err").read_text().splitlines()[-2].startswith("interrupted after ")

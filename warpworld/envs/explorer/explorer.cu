@@ -30,15 +30,13 @@ __device__ int look_for_new(const Scene& scene, unsigned* seen, float* rgb, floa
   if (lane() == 0) found[0] = 0;
   look(eye[0], camera, surfaces.walls, nullptr, 0);
   unsigned* const own = seen + env * SEEN_WORDS;
-  int fresh = 0;
+  int fresh = 0, last = -1;
   const auto on_rays = [&](const auto& rays) {
-    constexpr int count = sizeof rays.texel / sizeof rays.texel[0];
-    unsigned known[count];  // read all together; a bit that is set in the meantime is found by its own ray
-    for (int i = 0; i < count; ++i) known[i] = own[rays.texel[i] < 0 ? 0 : (rays.texel[i] - first_texel) / 32];
-    for (int i = 0; i < count; ++i) {
-      if (rays.texel[i] < 0) continue;
-      const unsigned at = (unsigned)(rays.texel[i] - first_texel), bit = 1u << at % 32u;
-      if (!(known[i] & bit)) fresh += !(atomicOr(&own[at / 32u], bit) & bit);
+    for (const int texel : rays.texel) {
+      if (texel < 0 || texel == last) continue;
+      last = texel;
+      const unsigned at = (unsigned)(texel - first_texel), bit = 1u << at % 32u;
+      fresh += !(atomicOr(&own[at / 32u], bit) & bit);
     }
   };
   show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, rgb + env * 3 * PIXELS, depth + env * PIXELS, Unseen(), on_rays);
