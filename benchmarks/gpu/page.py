@@ -72,8 +72,8 @@ def _conditions(results: Results) -> str:
     packages = ", ".join(f"{name} {version}" for name, version in machine.get("packages", {}).items())
     driver = machine.get("gpu", {}).get("driver_version", "unknown")
     return (
-        f"Measured on {results['date']} at commit {str(results['commit'])[:10]}: {results['device']}, driver {driver}, CUDA of "
-        f"torch {machine.get('cuda_of_torch')}; {packages}; host {results['host']['device']} with "
+        f"Measured on {results['date']} at commit {str(results['commit'])[:10]}: {results['device']}, driver {driver}, "
+        f"CUDA of torch {machine.get('cuda_of_torch')}; {packages}; host {results['host']['device']} with "
         f"{results['host']['cores']} cores. `python -m benchmarks.gpu --page` writes this page from "
         "`benchmarks/results/gpu.json`."
     )
