@@ -192,7 +192,7 @@ def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, c
         slow = slow_vtrace({**ends, "values": torch.stack(values), "log_ratios": log_ratios}, 0.9, 0.8, 1.1, 1.0)
         expected.append(slow if model == "mlp" else slow.transpose(1, 2, 0))
     assert (found - before).abs().max() > 0.01  # so it moved
-    np.testing.assert_allclose(found, np.concatenate([each.ravel() for each in expected]), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(found.cpu(), np.concatenate([each.ravel() for each in expected]), rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("model", MODELS)

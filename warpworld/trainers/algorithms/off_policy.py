@@ -321,7 +321,10 @@ class OffPolicy(Algorithm):
     def check_state(self, saved: Mapping[str, Any]) -> None:
         """Whether all is there and fits."""
         for key, own in self.state_dict().items():
-            if type(saved.get(key)) is not type(own):
+            is_alike = (
+                isinstance(saved.get(key), Tensor) if isinstance(own, Tensor) else type(saved.get(key)) is type(own)
+            )
+            if not is_alike:
                 raise RunError(f"the saved learner's {key} is {reprlib.repr(saved.get(key))}, expected another kind")
             if isinstance(own, Tensor) and saved[key].shape != own.shape:
                 found, expected = tuple(saved[key].shape), tuple(own.shape)
