@@ -109,7 +109,7 @@ class KernelSource:
     filled: tuple[Filled, ...] = ()
 
     def with_kernels(self, names: Collection[str], envs_per_warp: int) -> KernelSource:
-        """The same source with entry points for some of its kernels, built for ``envs_per_warp`` envs to a warp."""
+        """Make a source with entry points for some of the kernels, built for ``envs_per_warp`` envs to a warp."""
         kept = [(s, n) for s, n in zip(self.signatures, self.threads, strict=True) if s.name in names]
         signatures, threads = tuple(s for s, _ in kept), tuple(n for _, n in kept)
         constants = {LEAST_BLOCKS: PACKED_BLOCKS, **self.constants} if envs_per_warp else self.constants

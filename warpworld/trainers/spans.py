@@ -73,7 +73,7 @@ def spanned(name: str) -> Callable[[Callable[Given, Made]], Callable[Given, Made
 
 
 def spanned_items(name: str, items: Iterator[Made]) -> Iterator[Made]:
-    """The same items; making each of them is a span, and what is done between two is none."""
+    """Yield the items of an iterator; making each is a span, and work between two is not."""
     end: Any = object()
     while True:
         with span(name):

@@ -59,7 +59,7 @@ class GatedMeans:
 
     def __call__(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """Implement ``gated_mean``: (T, S, 2 * size), (S, size) and (T, S) -> (T, S, size), with a gradient."""
-        return _NativeMean.apply(said.contiguous(), state.contiguous(), starts.contiguous(), self)
+        return NativeMean.apply(said.contiguous(), state.contiguous(), starts.contiguous(), self)
 
     def means(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """(T, S, size) from contiguous tensors."""
@@ -87,9 +87,12 @@ class GatedMeans:
             self._run[name](means.shape[1])
 
 
-class _NativeMean(torch.autograd.Function):
+class NativeMean(torch.autograd.Function):
+    """Autograd function of ``gated_mean``; ``native`` has ``means`` and ``gradients`` as ``GatedMeans`` has."""
+
     @staticmethod
-    def forward(ctx: Any, said: Tensor, state: Tensor, starts: Tensor, native: GatedMeans) -> Tensor:
+    def forward(ctx: Any, said: Tensor, state: Tensor, starts: Tensor, native: Any) -> Tensor:
+        """Compute the means: (T, S, size)."""
         means = native.means(said, state, starts)
         ctx.native = native
         ctx.save_for_backward(said, state, starts, means)
@@ -98,5 +101,6 @@ class _NativeMean(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, given: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        """Compute the gradients of ``said`` and ``state`` from that of the means."""
         of_said, of_state = ctx.native.gradients(*ctx.saved_tensors, given)
         return of_said, of_state, None, None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from warpworld.environment import Kernel
 from warpworld.policies import Policy
 from warpworld.policies.cells import MinGRU
+from warpworld.policies.fused.gated_means import NativeMean
 from warpworld.policies.precision import is_reduced
 from warpworld.world import World
 
@@ -144,7 +144,7 @@ class MeanKernels(TensorKernels):
 
     def __call__(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """Implement ``gated_mean``: (T, S, 2 * size), (S, size) and (T, S) -> (T, S, size), with a gradient."""
-        return _KernelMean.apply(said.contiguous(), state.contiguous(), starts.contiguous(), self)
+        return NativeMean.apply(said.contiguous(), state.contiguous(), starts.contiguous(), self)
 
     def means(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """(T, S, size) float32 from contiguous tensors."""
@@ -164,18 +164,3 @@ class MeanKernels(TensorKernels):
 
 def _sizes(said: Tensor) -> tuple[int, int, bool]:
     return said.shape[0], said.shape[1], said.dtype == torch.bfloat16
-
-
-class _KernelMean(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, said: Tensor, state: Tensor, starts: Tensor, kernels: MeanKernels) -> Tensor:
-        means = kernels.means(said, state, starts)
-        ctx.kernels = kernels
-        ctx.save_for_backward(said, state, starts, means)
-        return means
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, given: Tensor) -> tuple[Tensor, Tensor, None, None]:
-        of_said, of_state = ctx.kernels.gradients(*ctx.saved_tensors, given)
-        return of_said, of_state, None, None
