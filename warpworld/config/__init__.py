@@ -1,6 +1,7 @@
 """Reads a YAML file and ``a.b=c`` overrides into a frozen, checked ``RunConfig``."""
 
-from warpworld.config.run_config import RunConfig, config_from_dict, load_config
+from warpworld.config.loading import config_from_dict, load_config
+from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ALGORITHM, Fault, LearnerConfig, ModelConfig, RandomConfig, SelfPlayConfig, Sizes
 from warpworld.config.types import (
     Count,

@@ -11,7 +11,7 @@ from typing import Any
 
 from warpworld.config import RunConfig, load_config
 from warpworld.config.document import Document
-from warpworld.config.run_config import full_overrides
+from warpworld.config.overrides import full_overrides
 from warpworld.errors import ConfigError, RunError
 from warpworld.importing import split_file
 from warpworld.runs.run import Run
