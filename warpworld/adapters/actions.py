@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Space
 
-from warpworld.environment.library_actions import library_actions
-from warpworld.environment.spaces import action_start
+from warpworld.environment import action_start, library_actions
 from warpworld.errors import StoreError
 
 Write = Callable[[Any], None]

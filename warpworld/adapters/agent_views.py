@@ -13,8 +13,7 @@ from warpworld.adapters.actions import action_writer
 from warpworld.adapters.batch import reader
 from warpworld.adapters.host_arrays import HostArrays, part_of
 from warpworld.adapters.masks import space_mask
-from warpworld.environment import Group
-from warpworld.environment.spaces import observation_names
+from warpworld.environment import Group, observation_names
 from warpworld.world import World
 
 

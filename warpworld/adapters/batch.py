@@ -11,8 +11,7 @@ from gymnasium.vector.utils import batch_space
 
 from warpworld.adapters.actions import action_writer
 from warpworld.adapters.host_arrays import HostArrays, parts_of
-from warpworld.environment.own_spaces import own_space
-from warpworld.environment.spaces import observation_names
+from warpworld.environment import observation_names, own_space
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 

@@ -15,8 +15,7 @@ from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv
 from warpworld.errors import DeclarationError
-from warpworld.world import World
-from warpworld.world.seeding import Seed
+from warpworld.world import Seed, World
 
 _FIRST, _MID, _LAST = (np.int32(kind) for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 from warpworld.adapters.protocols import Protocol, protocol_of
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
-from warpworld.managers.program import Autoreset
-from warpworld.world.world import World
+from warpworld.managers import Autoreset
+from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.adapters.dm import DmEnv
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from warpworld.adapters.sb3 import Sb3VecEnv
     from warpworld.adapters.single import Env
     from warpworld.adapters.vector import VectorEnv
-    from warpworld.config import RunConfig
-    from warpworld.config.sections import TrainerConfig
+    from warpworld.config import RunConfig, TrainerConfig
 
 _Name: TypeAlias = str | None
 _Count: TypeAlias = int | None
@@ -141,7 +140,8 @@ def _num_envs(given: int | None, protocol: Protocol, trainer: TrainerConfig | No
 
 def _settings(name: str | None, config: str | Path | None, overrides: Iterable[str]) -> RunConfig | None:
     """The configuration that is asked for, or the packaged one of the environment's name; None if there is none."""
-    from warpworld.config import load_config, packaged_configs
+    from warpworld.config import load_config
+    from warpworld.packaged import packaged_configs
 
     if (name is None) == (config is None):
         raise DeclarationError("make(): pass the name of an environment or config=, not both")

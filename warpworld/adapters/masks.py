@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import action_heads
 
 
 def space_mask(space: Space, row: np.ndarray) -> Any:

@@ -18,7 +18,7 @@ from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import has_ended, is_closed, not_begun
-from warpworld.environment.own_spaces import own_space
+from warpworld.environment import own_space
 from warpworld.errors import StoreError, suggest
 from warpworld.world import World
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpworld.errors import DeclarationError, suggest
-from warpworld.managers.program import Autoreset
-from warpworld.world.world import World
+from warpworld.managers import Autoreset
+from warpworld.world import World
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,7 @@ def frame(world: World, env: int, size: int = SIZE) -> np.ndarray:
     Raises:
         DeclarationError: there is no such env.
     """
-    from warpworld.drawing.array_drawing import ArrayDrawer
-    from warpworld.drawing.canvas import paint
-    from warpworld.drawing.palette import colour_table
+    from warpworld.drawing import ArrayDrawer, colour_table, paint
 
     if not 0 <= env < world.num_envs:
         raise DeclarationError(f"render(): env {env}, expected 0 to {world.num_envs - 1}")

@@ -16,7 +16,7 @@ from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, frame
 from warpworld.adapters.reset_options import check_names, set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
-from warpworld.environment.own_spaces import own_space
+from warpworld.environment import own_space
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 

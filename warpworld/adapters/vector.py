@@ -19,8 +19,7 @@ from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
 from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.errors import StoreError
-from warpworld.world import World
-from warpworld.world.seeding import Seed
+from warpworld.world import Seed, World
 
 MODES = {
     "same_step": AutoresetMode.SAME_STEP,

@@ -47,7 +47,7 @@ def _rooms(text: str) -> tuple[int, int]:
 
 
 def _plans(arguments: argparse.Namespace) -> int:
-    from warpworld.drawing.writing import make_folder
+    from warpworld.drawing import make_folder
     from warpworld.eyes.plans import home, write_plan
     from warpworld.eyes.plans.sheet import MOST, write_sheet
     from warpworld.eyes.plans.sources import load_plans

@@ -11,9 +11,8 @@ import torch
 from gymnasium.spaces import Box
 from torch import nn
 
-from warpworld.config.named_classes import model_class
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads, action_layout, observation_parts
+from warpworld.config import model_class
+from warpworld.environment import Group, action_heads, action_layout, observation_parts
 from warpworld.errors import ConfigError, WarpworldError, said
 from warpworld.policies.callers_spaces import CallersSpaces
 from warpworld.policies.cells import make_cell

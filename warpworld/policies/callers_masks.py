@@ -9,7 +9,7 @@ import torch
 from gymnasium.spaces import MultiBinary, Space
 from torch import Tensor
 
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import action_heads
 from warpworld.errors import StoreError
 
 

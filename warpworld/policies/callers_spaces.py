@@ -13,9 +13,7 @@ import torch
 from gymnasium.spaces import Box, Dict, Space
 from torch import Tensor
 
-from warpworld.environment.library_actions import is_whole, stored_action
-from warpworld.environment.observation_parts import Part, subspaces
-from warpworld.environment.spaces import action_start
+from warpworld.environment import Part, action_start, is_whole, stored_action, subspaces
 from warpworld.errors import StoreError
 from warpworld.policies.observation_rows import ObservationRows
 from warpworld.policies.samplers import scaling_to

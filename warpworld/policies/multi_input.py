@@ -8,7 +8,7 @@ import torch
 from gymnasium.spaces import Space
 from torch import Tensor, nn
 
-from warpworld.environment.observation_parts import feature_shapes
+from warpworld.environment import feature_shapes
 from warpworld.errors import ConfigError
 from warpworld.policies.encoders import BranchEncoder
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidden, linear

@@ -9,7 +9,7 @@ import torch
 from gymnasium.spaces import Space
 from torch import Tensor
 
-from warpworld.environment.observation_parts import parts_of
+from warpworld.environment import parts_of
 
 
 class ObservationRows:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from warpworld.environment.observation_parts import Part
+from warpworld.environment import Part
 from warpworld.policies.normaliser import ObservationNormaliser
 from warpworld.policies.observation_rows import ObservationRows
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warpworld.drawing.figures import figure
-from warpworld.drawing.palette import SERIES
+from warpworld.drawing import SERIES, figure
 from warpworld.runs.metric_files import read_metrics
 from warpworld.runs.metrics import Point, curve_of, own_metrics, unbroken
 

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
-from warpworld.config.saved import SavedConfig, has_outline, read_saved
+from warpworld.config import SavedConfig, has_outline, read_saved
 from warpworld.files import read_file, reason
 from warpworld.runs.episode_means import recent_means
 from warpworld.runs.folder import RunFolder

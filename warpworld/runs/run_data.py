@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from warpworld.config.saved import SavedConfig, read_saved
+from warpworld.config import SavedConfig, read_saved
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
 from warpworld.runs.differences import labels

@@ -10,11 +10,9 @@ import re
 from pathlib import Path
 
 from warpworld.errors import BuildError
-from warpworld.managers.build_cache import cached, content_key
+from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context, struct
-from warpworld.managers.compiler_errors import first_error
 from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, find_compiler
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 ABI = 2
 

@@ -7,7 +7,7 @@ from warpworld.trainers.algorithms.box_exploration import noise_scale
 from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
-from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
 from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy, OnPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
@@ -25,6 +25,7 @@ __all__ = [
     "Losses",
     "Mixing",
     "MixingSettings",
+    "OffPolicy",
     "OffPolicySettings",
     "OnPolicy",
     "OnPolicySettings",

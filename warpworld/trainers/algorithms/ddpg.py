@@ -10,13 +10,11 @@ from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotNegativeSchedule
-from warpworld.policies import Policy
-from warpworld.policies.actor_critics import TanhHead
+from warpworld.policies import Noise, NoisySampler, Policy, SamplerContext, TanhHead
 from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import Noise, NoisySampler, SamplerContext
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 

@@ -13,7 +13,7 @@ from warpworld.policies.moments import moments
 from warpworld.policies.value_scale import ValueScale
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.processes import ProcessGroup
 
 POPART = "popart"
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from warpworld.errors import RunError, suggest
 from warpworld.policies import Policy
-from warpworld.runs import Run
-from warpworld.runs.checkpoints import Which
+from warpworld.runs import Run, Which
 from warpworld.trainers.evaluate import load_policies
 
 

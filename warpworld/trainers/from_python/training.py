@@ -12,9 +12,9 @@ import torch
 
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, ProcessError
-from warpworld.managers.cuda.faults import explain_torch_error
+from warpworld.managers.cuda import explain_torch_error
 from warpworld.runs import Run
-from warpworld.trainers.session.session import begin_run, make_trainer, run_session
+from warpworld.trainers.session import begin_run, make_trainer, run_session
 
 
 def train(

@@ -9,15 +9,12 @@ import torch
 from gymnasium.spaces import Box
 from torch import Tensor
 
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_start
+from warpworld.environment import Group, action_start
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.policies import Policy, RememberingPolicy
 from warpworld.trainers.from_python.group_arrays import action_mask, ends, observations, stored_actions
 from warpworld.trainers.from_python.step_recorder import StepRecorder, stacked
-from warpworld.world import World
-from warpworld.world.kernel_constants import whole_number
-from warpworld.world.random_actions import RandomActions
+from warpworld.world import RandomActions, World, whole_number
 
 
 def rollout(
