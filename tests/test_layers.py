@@ -120,11 +120,11 @@ def imports_past_faces() -> Iterator[str]:
     """Imports from a module of another folder whose face has the name."""
     for user in modules().keys() - LEAVES_ALLOWED:
         for node in ast.walk(tree(user)):
-            if not isinstance(node, ast.ImportFrom) or node.module not in modules():
+            if not isinstance(node, ast.ImportFrom) or node.module not in modules() or node.module in faces():
                 continue
             for alias in node.names:
-                face = face_of(home(node.module, alias.name), alias.name, user)
-                if face is not None and node.module != face:
+                face = face_of(node.module, alias.name, user)
+                if face is not None:
                     yield f"{user}: `from {node.module} import {alias.name}` is `from {face} import {alias.name}`"
 
 

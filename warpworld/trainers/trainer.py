@@ -15,7 +15,7 @@ from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
 from warpworld.config.types import REQUIRED
 from warpworld.errors import ConfigError, LoggerError, RunError, StoreError
-from warpworld.policies.precision import products
+from warpworld.policies.layers.precision import products
 from warpworld.runs import Run
 from warpworld.runs.checkpoints import RESUMABLE
 from warpworld.runs.resume import check_counters, check_same_trajectory

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 
 from warpworld.errors import BuildError, ConfigError, DeviceError
-from warpworld.policies import FLOAT32, Categorical, Gaussian, Policy
-from warpworld.policies.cells import MinGRU
+from warpworld.policies import FLOAT32, Categorical, Gaussian, MinGRU, Policy
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks

@@ -10,8 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotNegativeSchedule
-from warpworld.policies import Noise, NoisySampler, Policy, SamplerContext, TanhHead
-from warpworld.policies.deterministic import Deterministic
+from warpworld.policies import Deterministic, Noise, NoisySampler, Policy, SamplerContext, TanhHead
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup

@@ -13,8 +13,7 @@ from pydantic_core import PydanticCustomError
 from torch import Tensor, nn
 
 from warpworld.config import ALGORITHM, Count
-from warpworld.policies import Policy, SamplerContext, SquashedHead, SquashedSampler
-from warpworld.policies.squashed_gaussian import SquashedGaussian
+from warpworld.policies import Policy, SamplerContext, SquashedGaussian, SquashedHead, SquashedSampler
 from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup

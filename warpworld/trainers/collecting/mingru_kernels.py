@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.environment import Kernel
-from warpworld.policies import Policy, is_reduced
-from warpworld.policies.cells import MinGRU
+from warpworld.policies import MinGRU, Policy, is_reduced
 from warpworld.policies.fused import NativeMean
 from warpworld.world import World
 

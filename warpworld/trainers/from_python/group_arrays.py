@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Space
 from torch import Tensor
 
 from warpworld.environment import Group, action_heads, action_start, subspaces
-from warpworld.policies.callers_spaces import library_tensor
+from warpworld.policies import library_tensor
 from warpworld.world import World
 
 

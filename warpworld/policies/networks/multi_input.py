@@ -10,9 +10,7 @@ from torch import Tensor, nn
 
 from warpworld.environment import feature_shapes
 from warpworld.errors import ConfigError
-from warpworld.policies.encoders import BranchEncoder
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Width, check_hidden, linear
-from warpworld.policies.linear_tanh import run_layers
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, BranchEncoder, Width, check_hidden, linear, run_layers
 
 if TYPE_CHECKING:
     from warpworld.policies.forwards import Forwards

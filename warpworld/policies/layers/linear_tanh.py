@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from warpworld.policies.linear_relu import linear_relu
-from warpworld.policies.precision import in_float32
+from warpworld.policies.layers.linear_relu import linear_relu
+from warpworld.policies.layers.precision import in_float32
 
 Pointwise = Callable[..., Tensor]
 PROBE_ERROR = 1e-5  # of numbers around 1; a product in bfloat16 would be off by more than 1e-3

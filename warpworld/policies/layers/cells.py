@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from warpworld.policies.gated_mean import RunningMeans, gated_mean
-from warpworld.policies.layers import linear
-from warpworld.policies.precision import is_reduced, widened
+from warpworld.policies.layers.dense import linear
+from warpworld.policies.layers.gated_mean import RunningMeans, gated_mean
+from warpworld.policies.layers.precision import is_reduced, widened
 
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig

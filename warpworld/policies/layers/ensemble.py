@@ -8,8 +8,8 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.layers import HIDDEN_GAIN, VALUE_GAIN, linear
-from warpworld.policies.precision import in_float32
+from warpworld.policies.layers.dense import HIDDEN_GAIN, VALUE_GAIN, linear
+from warpworld.policies.layers.precision import in_float32
 
 
 class Ensemble(nn.Module):

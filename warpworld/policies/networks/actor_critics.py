@@ -7,9 +7,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.ensemble import Ensemble
-from warpworld.policies.layers import POLICY_GAIN, Layers, linear
-from warpworld.policies.precision import in_float32
+from warpworld.policies.layers import POLICY_GAIN, Ensemble, Layers, in_float32, linear
 
 LOG_STD_MIN, LOG_STD_MAX = -5.0, 2.0  # of the logarithms of squashed distributions, as in CleanRL
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
-from warpworld.policies.layers import ACTIVATIONS, HIDDEN_GAIN, Layers, hidden_layers, linear, undrawn
+from warpworld.policies.layers.dense import ACTIVATIONS, HIDDEN_GAIN, Layers, hidden_layers, linear, undrawn
 
 Convolution = type[nn.Conv1d] | type[nn.Conv2d]
 _CONVOLUTIONS: dict[int, Convolution] = {2: nn.Conv1d, 3: nn.Conv2d}  # by the dimensions of a part

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor
 
-from warpworld.policies.precision import widened
+from warpworld.policies.layers.precision import widened
 
 
 class RunningMeans(Protocol):

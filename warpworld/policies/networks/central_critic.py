@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
-from warpworld.policies.linear_tanh import run_layers
-from warpworld.policies.precision import in_float32
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, in_float32, linear, run_layers
 from warpworld.policies.recurrent import RecurrentNetwork
 
 

@@ -6,10 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from warpworld.policies.layers import HIDDEN_GAIN, linear
-from warpworld.policies.linear_tanh import run_layers
-from warpworld.policies.precision import in_float32
-from warpworld.policies.q_network import DuelingHeads, QNetwork
+from warpworld.policies.layers import HIDDEN_GAIN, in_float32, linear, run_layers
+from warpworld.policies.networks.q_network import DuelingHeads, QNetwork
 
 HYPERNETWORK_GAIN = 0.01  # of what computes weights from a state
 

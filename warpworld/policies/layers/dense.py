@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError, suggest
-from warpworld.policies.linear_tanh import run_layers
+from warpworld.policies.layers.linear_tanh import run_layers
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"tanh": nn.Tanh, "relu": nn.ReLU}
 

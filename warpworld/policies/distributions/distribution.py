@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.deterministic import Deterministic
+from warpworld.policies.distributions.deterministic import Deterministic
+from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
 from warpworld.policies.samplers import BoxSampler, ChoiceSampler, SamplerContext
-from warpworld.policies.squashed_gaussian import SquashedGaussian
 
 FORBIDDEN = -1e8  # the logit of a forbidden choice: its probability is 0 in float32, and the entropy stays finite
 _LOG_2_PI = math.log(2 * math.pi)

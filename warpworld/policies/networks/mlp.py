@@ -8,8 +8,16 @@ import torch
 from gymnasium.spaces import Space, flatdim
 from torch import Tensor, nn
 
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Layers, Width, check_hidden, hidden_layers, perceptron
-from warpworld.policies.linear_tanh import run_layers
+from warpworld.policies.layers import (
+    POLICY_GAIN,
+    VALUE_GAIN,
+    Layers,
+    Width,
+    check_hidden,
+    hidden_layers,
+    perceptron,
+    run_layers,
+)
 
 if TYPE_CHECKING:
     from warpworld.policies.forwards import Forwards

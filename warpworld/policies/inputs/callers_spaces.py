@@ -15,7 +15,7 @@ from torch import Tensor
 
 from warpworld.environment import Part, action_start, is_whole, stored_action, subspaces
 from warpworld.errors import StoreError
-from warpworld.policies.observation_rows import ObservationRows
+from warpworld.policies.inputs.observation_rows import ObservationRows
 from warpworld.policies.samplers import scaling_to
 
 _HALF_OF_64_BITS = 2.0**63

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.environment import Part
-from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.observation_rows import ObservationRows
+from warpworld.policies.inputs.normaliser import ObservationNormaliser
+from warpworld.policies.inputs.observation_rows import ObservationRows
 
 
 class Preprocessing(nn.Module):

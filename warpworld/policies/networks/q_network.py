@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.layers import VALUE_GAIN, linear
-from warpworld.policies.precision import in_float32
+from warpworld.policies.layers import VALUE_GAIN, in_float32, linear
 from warpworld.policies.recurrent import RecurrentNetwork
 
 
