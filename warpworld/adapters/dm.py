@@ -9,11 +9,10 @@ import numpy as np
 from dm_env import specs
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.adapters.actions import as_batch
-from warpworld.adapters.copies import Copied
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules import PROTOCOLS, Copied
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv
+from warpworld.adapters.views import as_batch
 from warpworld.errors import DeclarationError
 from warpworld.world import Seed, World
 

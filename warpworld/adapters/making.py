@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from warpworld.adapters.protocols import Protocol, protocol_of
+from warpworld.adapters.rules import Protocol, protocol_of
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.managers import Autoreset
@@ -100,7 +100,7 @@ def make(
         config: instead of ``name``: a run's YAML file, or the name of a packaged config.
         overrides: of the config's values, such as "env.grid_length=30".
         api: "world" for the World itself, "gymnasium" for a vector environment, or another interface of
-            ``warpworld.adapters.protocols``.
+            ``warpworld.adapters.rules.protocols``.
         autoreset: when an env whose episode ended is reset, see World; by default what suits ``api``.
         check_actions: whether a step refuses illegal actions; by default for every ``api`` but "world".
         **params: the environment's Params, and options of the interface's class, such as ``render_mode``.

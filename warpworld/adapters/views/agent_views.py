@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Space
 
-from warpworld.adapters.actions import action_writer
-from warpworld.adapters.batch import reader
-from warpworld.adapters.host_arrays import HostArrays, part_of
-from warpworld.adapters.masks import space_mask
+from warpworld.adapters.views.actions import action_writer
+from warpworld.adapters.views.batch import reader
+from warpworld.adapters.views.host_arrays import HostArrays, part_of
+from warpworld.adapters.views.masks import space_mask
 from warpworld.environment import Group, observation_names
 from warpworld.world import World
 

@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.spaces import Dict, Space
 from gymnasium.vector.utils import batch_space
 
-from warpworld.adapters.actions import action_writer
-from warpworld.adapters.host_arrays import HostArrays, parts_of
+from warpworld.adapters.views.actions import action_writer
+from warpworld.adapters.views.host_arrays import HostArrays, parts_of
 from warpworld.environment import observation_names, own_space
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
