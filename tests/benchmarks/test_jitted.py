@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from warpworld.config.endless import load_endless
+from warpworld.config.endless_config import load_endless
 from warpworld.policies.layers.gated_mean import gated_mean
 from warpworld.trainers.trainer import Trainer
 

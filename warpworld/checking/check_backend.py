@@ -16,6 +16,7 @@ from warpworld.checking.symbols import assignments_of, variables_of
 from warpworld.errors import BuildError, DeviceError, KernelError
 from warpworld.managers import (
     INCLUDE_FOLDER,
+    READ_ONLY,
     DataManager,
     KernelSource,
     Program,
@@ -29,7 +30,6 @@ from warpworld.managers import (
     first_error,
     is_own_kernel,
 )
-from warpworld.managers.binding import READ_ONLY
 from warpworld.managers.cpu import (
     KERNEL_FLAGS,
     CpuBackend,
@@ -39,10 +39,10 @@ from warpworld.managers.cpu import (
     find_compiler,
     headers,
     processor,
+    runtime,
     source_line,
     why_not_on_cpu,
 )
-from warpworld.managers.cpu.runtime import runtime
 
 if TYPE_CHECKING:
     import torch

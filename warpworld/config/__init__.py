@@ -2,7 +2,7 @@
 
 from warpworld.config.described import NO_DEFAULT, Key, described, described_params
 from warpworld.config.document import Document
-from warpworld.config.endless import endless, load_endless
+from warpworld.config.endless_config import endless, load_endless
 from warpworld.config.errors import validated
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.run_config import RunConfig, config_from_dict, full_overrides, load_config

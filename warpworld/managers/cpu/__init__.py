@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from warpworld.managers.cpu.module import Module as Module
     from warpworld.managers.cpu.native_library import NativeLibrary as NativeLibrary
     from warpworld.managers.cpu.native_library import WorkerLoop as WorkerLoop
+    from warpworld.managers.cpu.native_runtime import ErrorCode as ErrorCode
+    from warpworld.managers.cpu.native_runtime import headers as headers
+    from warpworld.managers.cpu.native_runtime import processor as processor
+    from warpworld.managers.cpu.native_runtime import runtime as runtime
     from warpworld.managers.cpu.program import CpuProgram as CpuProgram
     from warpworld.managers.cpu.refused_words import why_not_on_cpu as why_not_on_cpu
-    from warpworld.managers.cpu.runtime import ErrorCode as ErrorCode
-    from warpworld.managers.cpu.runtime import headers as headers
-    from warpworld.managers.cpu.runtime import processor as processor
     from warpworld.managers.cpu.workers import MAX_WORKERS as MAX_WORKERS
     from warpworld.managers.cpu.workers import available_cores as available_cores
 else:

@@ -23,9 +23,9 @@ from warpworld.managers import (
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
 from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
+from warpworld.managers.cpu.native_runtime import headers, processor, runtime
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.refused_words import why_not_on_cpu
-from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
 
 if TYPE_CHECKING:

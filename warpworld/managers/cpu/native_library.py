@@ -10,7 +10,7 @@ from typing import NoReturn
 from warpworld.errors import BuildError, KernelError
 from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
 from warpworld.managers.cpu.host_compiler import LIBRARY_FLAGS, find_compiler
-from warpworld.managers.cpu.runtime import (
+from warpworld.managers.cpu.native_runtime import (
     ErrorCode,
     NativeProgram,
     NativeStep,

@@ -17,6 +17,7 @@ import numpy as np
 from warpworld.errors import DeviceError, KernelError
 from warpworld.managers import (
     INCLUDE_FOLDER,
+    Argument,
     BeginReset,
     BeginStep,
     CheckActions,
@@ -29,13 +30,12 @@ from warpworld.managers import (
     RunKernel,
     Step,
     WorldConstants,
+    copy_fields,
 )
 from warpworld.managers.c_structs import context_of
-from warpworld.managers.copies import copy_fields
 from warpworld.managers.cpu.host_compiler import source_line
-from warpworld.managers.cpu.runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
+from warpworld.managers.cpu.native_runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
 from warpworld.managers.legal_actions import ActionBounds
-from warpworld.managers.program import Argument
 
 
 class CpuProgram:

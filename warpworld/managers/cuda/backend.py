@@ -18,6 +18,7 @@ from warpworld.managers import (
     WorldConstants,
     cached,
     content_key,
+    cuda_entry,
     explain_failure,
 )
 from warpworld.managers.cuda.compiler import HOW_TO_GET_ONE, CudaCompiler, find_cuda_compiler
@@ -26,7 +27,6 @@ from warpworld.managers.cuda.faults import first_line, waits_for_launches
 from warpworld.managers.cuda.launches import launches_of
 from warpworld.managers.cuda.program import CudaProgram
 from warpworld.managers.cuda.torch_gpu import Gpu, TorchGpu
-from warpworld.managers.kernel_source import cuda_entry
 from warpworld.managers.legal_actions import ActionBounds
 from warpworld.managers.signature import read_signatures
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.managers import (
+    Argument,
     BeginReset,
     BeginStep,
     CheckActions,
@@ -19,10 +20,9 @@ from warpworld.managers import (
     RunKernel,
     Step,
     WorldConstants,
+    copy_fields,
 )
 from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
-from warpworld.managers.copies import copy_fields
-from warpworld.managers.program import Argument
 
 # ---- structs of cuda/gpu/launch.cuh ---------------------------------------------------------------------------------
 MAX_COPIES = 8

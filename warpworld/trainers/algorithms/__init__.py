@@ -13,9 +13,11 @@ from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSett
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.transition_settings import TransitionSettings
+from warpworld.trainers.processes import ALONE, ProcessGroup
 
 __all__ = [
     "ALGORITHMS",
+    "ALONE",
     "ActorCritic",
     "ActorCriticSettings",
     "Algorithm",
@@ -29,6 +31,7 @@ __all__ = [
     "OffPolicySettings",
     "OnPolicy",
     "OnPolicySettings",
+    "ProcessGroup",
     "Progress",
     "QLearning",
     "QSettings",

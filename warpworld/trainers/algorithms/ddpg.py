@@ -11,9 +11,16 @@ from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotNegativeSchedule
 from warpworld.policies import Deterministic, Noise, NoisySampler, Policy, SamplerContext, TanhHead
-from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
+from warpworld.trainers.algorithms import (
+    ALONE,
+    ActorCritic,
+    ActorCriticSettings,
+    ProcessGroup,
+    Progress,
+    TargetNetwork,
+    noise_scale,
+)
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 

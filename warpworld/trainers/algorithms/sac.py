@@ -14,9 +14,8 @@ from torch import Tensor, nn
 
 from warpworld.config import ALGORITHM, Count
 from warpworld.policies import Policy, SamplerContext, SquashedGaussian, SquashedHead, SquashedSampler
-from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
+from warpworld.trainers.algorithms import ALONE, ActorCritic, ActorCriticSettings, FlatParameters, ProcessGroup
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 logger = logging.getLogger(__name__)
