@@ -47,8 +47,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from warpworld.config import read_saved
     from warpworld.drawing import make_folder
     from warpworld.report import write_report
-    from warpworld.runs import RunFolder
-    from warpworld.runs.watching import growths
+    from warpworld.runs import RunFolder, growths
 
     runs = [RunFolder.open(path) for path in arguments.runs]
     for run in runs:

@@ -32,8 +32,7 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
     """
     from warpworld.cli.sweep.seeds import seeded_configs, train_seeds
     from warpworld.cli.sweep.workers import Workers
-    from warpworld.runs import FEWEST, read_runs
-    from warpworld.runs.over_seeds import HEADING
+    from warpworld.runs import FEWEST, HEADING, read_runs
     from warpworld.trainers.session import StopOnSignal
 
     orders = list(seeded_configs(source, overrides, count))
@@ -63,7 +62,7 @@ def _line(training: Training) -> str:
 
 def _rows(data: Sequence[RunData]) -> list[list[str]]:
     """A line for each run, and below them what they say together."""
-    from warpworld.runs.over_seeds import STATISTICS, final_returns, statistics_of
+    from warpworld.runs import STATISTICS, final_returns, statistics_of
     from warpworld.text import shown
 
     policies = list(data[0].config.policy)

@@ -15,9 +15,18 @@ from warpworld.drawing import escaped
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.replay import replay_element
 from warpworld.report.seeds import bundles
-from warpworld.runs import FEWEST, RETURN, RunData, Unrewarded, own_metrics
+from warpworld.runs import (
+    FEWEST,
+    HEADING,
+    RETURN,
+    STATISTICS,
+    RunData,
+    Unrewarded,
+    final_returns,
+    own_metrics,
+    statistics_of,
+)
 from warpworld.runs import FEWEST as FEWEST_EPISODES
-from warpworld.runs.over_seeds import HEADING, STATISTICS, final_returns, statistics_of
 from warpworld.text import duration, shown
 
 LENGTH, SPEED = "charts/episodic_length", "perf/env_steps_per_s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warpworld.runs.metrics import RETURN
+from warpworld.runs.metrics.points import RETURN
 
 # A line of metrics has this number, 1, if no reward of the policy's agents differed from 0 in its rollout.
 UNREWARDED = "charts/{}/unrewarded"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import dropwhile, groupby
 from typing import Any, TypeGuard, TypeVar
 
-from warpworld.runs.episode_means import ended_episodes, final_mean, recent_means
+from warpworld.runs.metrics.episode_means import ended_episodes, final_mean, recent_means
 
 Point = tuple[float, float]
 _Place = TypeVar("_Place", bound=tuple[float, ...])
