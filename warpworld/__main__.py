@@ -2,6 +2,6 @@
 
 import sys
 
-from warpworld.cli.main import main
+from warpworld.cli import main
 
 sys.exit(main())

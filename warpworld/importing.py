@@ -1,4 +1,4 @@
-"""Classes that users name, as ``module:Class`` or as a file; and what is done once a module is imported."""
+"""Classes that users name, as ``module:Class`` or as a file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -134,35 +132,3 @@ def _import_as(name: str, path: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-def when_imported(name: str, then: Callable[[], None]) -> None:
-    """Call ``then`` once the module ``name`` is imported: now, or when it is."""
-    if name in sys.modules:
-        then()
-    else:
-        sys.meta_path.insert(0, _Awaited(name, then))
-
-
-class _Awaited(MetaPathFinder):
-    """Leaves the finding of modules to others, and follows the loading of one."""
-
-    def __init__(self, name: str, then: Callable[[], None]) -> None:
-        self._name, self._then = name, then
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def load_and_call(module: ModuleType) -> None:
-                load(module)
-                self._then()
-
-            spec.loader.exec_module = load_and_call  # type: ignore[method-assign]
-        return spec

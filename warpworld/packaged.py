@@ -53,7 +53,10 @@ ALGORITHMS = {
     "ddpg": "warpworld.trainers.algorithms.ddpg:DDPG",
     "sac": "warpworld.trainers.algorithms.sac:SAC",
 }
-MODELS = {"mlp": "warpworld.policies.mlp:MLP", "multi_input": "warpworld.policies.multi_input:MultiInput"}
+MODELS = {
+    "mlp": "warpworld.policies.networks.mlp:MLP",
+    "multi_input": "warpworld.policies.networks.multi_input:MultiInput",
+}
 LOGGERS = {
     "tensorboard": "warpworld.runs.loggers.tensorboard:TensorBoard",
     "wandb": "warpworld.runs.loggers.weights_and_biases:WeightsAndBiases",

@@ -1,4 +1,16 @@
 """Floor plans: homes drawn from a seed, toys, files, and many plans packed for kernels."""
 
-from warpworld.eyes.plans import *  # noqa: F403 (a door: the names are declared there)
-from warpworld.eyes.plans import __all__ as __all__
+from warpworld.eyes.plans import (
+    MAX_WALLS,
+    Plan,
+    PlanSet,
+    box,
+    column,
+    home,
+    homes,
+    load_cubicasa,
+    load_plan,
+    write_plan,
+)
+
+__all__ = ["MAX_WALLS", "Plan", "PlanSet", "box", "column", "home", "homes", "load_cubicasa", "load_plan", "write_plan"]

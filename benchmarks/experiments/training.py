@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from warpworld.runs.episode_means import RecentMean
-from warpworld.runs.metrics import EPISODES, of_episodes
+from warpworld.runs.metrics.episode_means import RecentMean
+from warpworld.runs.metrics.points import EPISODES, of_episodes
 from warpworld.trainers.building import build_policies
 from warpworld.trainers.trainer import Trainer
 

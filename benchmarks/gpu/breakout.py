@@ -20,7 +20,7 @@ from __future__ import annotations
 import torch
 
 from warpworld.config import RunConfig, config_from_dict
-from warpworld.policies.precision import FLOAT32
+from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.precisions import products_of
 from warpworld.trainers.trainer import Trainer
 

@@ -12,7 +12,7 @@ import torch
 import warpworld
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import get_environment
-from warpworld.policies.precision import FLOAT32
+from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms.algorithm import Algorithm
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy

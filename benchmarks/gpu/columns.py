@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from warpworld.policies.precision import FLOAT32
+from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.trainer import Trainer
 
 from ..clock import Timing

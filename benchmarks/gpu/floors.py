@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from warpworld.policies.precision import FLOAT32
+from warpworld.policies.layers.precision import FLOAT32
 
 from .needs import Needs
 

@@ -24,7 +24,7 @@ import numpy as np
 from warpworld import World
 from warpworld.environment import Array
 from warpworld.environment.spaces import observation_arrays
-from warpworld.policies.precision import FLOAT32
+from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.trainer import Trainer
 from warpworld.world.per_env import per_env_arrays

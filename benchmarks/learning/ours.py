@@ -9,7 +9,7 @@ import torch
 
 from warpworld.cli.profile.profile import operations_of
 from warpworld.config import RunConfig
-from warpworld.config.endless import load_endless
+from warpworld.config.endless_config import load_endless
 from warpworld.trainers.cpu_tuning import tune_for_cpu
 from warpworld.trainers.spans import POLICY, VALUES
 from warpworld.trainers.timing import Times, timed_iterations

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from warpworld.runs.intervals import LEVEL, RESAMPLES, Values, bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.intervals import LEVEL, RESAMPLES, Values, bootstrap_interval, interquartile_mean, mean
 
 from .tasks import TASKS
 

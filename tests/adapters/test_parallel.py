@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete
 from tests.adapters.test_vector import agents_world
 from tests.adapters.worlds import absences, world
 from warpworld import make
-from warpworld.adapters.masks import space_mask
+from warpworld.adapters.views.masks import space_mask
 from warpworld.errors import StoreError
 
 pytest.importorskip("pettingzoo")

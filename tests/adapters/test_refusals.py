@@ -14,7 +14,7 @@ import warpworld
 from tests.adapters.worlds import world
 from tests.toys import environment
 from warpworld import Group, World
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules.protocols import PROTOCOLS
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
 from warpworld.errors import DeclarationError, StoreError

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.adapters.test_vector import agents_world
 from tests.adapters.worlds import world
-from warpworld.adapters.rendering import frame
+from warpworld.adapters.rules.rendering import frame
 from warpworld.adapters.single import Env
 from warpworld.adapters.vector import VectorEnv
 from warpworld.drawing import Discs, Drawing

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from warpworld.config.endless import load_endless
-from warpworld.policies.gated_mean import gated_mean
+from warpworld.config.endless_config import load_endless
+from warpworld.policies.layers.gated_mean import gated_mean
 from warpworld.trainers.trainer import Trainer
 
 jax = pytest.importorskip("jax")

@@ -12,7 +12,7 @@ import pytest
 from tests.chase import TEXT, changed
 from warpworld.cli.new.writing import MODULE, TEMPLATE
 from warpworld.config import RunConfig, load_config, packaged_configs
-from warpworld.config.described import REQUIRED, Key, argument_docs, described, field_comments
+from warpworld.config.described import NO_DEFAULT, Key, argument_docs, described, field_comments
 from warpworld.config.document import Document
 
 OURS = (*packaged_configs(), str(TEMPLATE / f"{MODULE}.yaml"))
@@ -58,10 +58,10 @@ def test_keys_hold_the_whole_config(name: str) -> None:
 def test_values_defaults_and_words(load: Callable[..., RunConfig]) -> None:
     keys = keys_of(load(changed("gamma: 1", "groups: [evader]\n    algorithm: a2c\n    model: {hidden_sizes: [8]}")))
     found = {path: (key.value, key.default) for path, key in keys.items()}
-    assert found[("name",)][1] is REQUIRED
-    assert found[("trainer", "num_envs")] == (8, REQUIRED)
+    assert found[("name",)][1] is NO_DEFAULT
+    assert found[("trainer", "num_envs")] == (8, NO_DEFAULT)
     assert found[("trainer", "seed")] == (1, 1)
-    assert found[("env", "chasers")] == (3, REQUIRED)
+    assert found[("env", "chasers")] == (3, NO_DEFAULT)
     assert found[("env", "side")] == (10.0, 10.0)
     assert found[("policy", "chaser", "learning_rate")] == (1e-3, 2.5e-4)
     assert found[("policy", "evader", "groups")] == (("evader",), ("evader",))

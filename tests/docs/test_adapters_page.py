@@ -15,7 +15,7 @@ import pytest
 
 import warpworld
 from tests.docs.pages import DOCS, files, page, shown
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules.protocols import PROTOCOLS
 
 PAGE = page("adapters")
 

@@ -12,7 +12,7 @@ from tests.adapters.external.views import Views
 from tests.docs.pages import blocks, files, page
 from warpworld.adapters.external.libraries import LIBRARIES
 from warpworld.adapters.pool import Pool
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules.protocols import PROTOCOLS
 from warpworld.cli.main import main
 from warpworld.config import load_config
 

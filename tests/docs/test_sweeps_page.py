@@ -11,7 +11,7 @@ import yaml
 from tests.docs.pages import page, shown
 from warpworld.cli.sweep.study import GRACE_SECONDS
 from warpworld.cli.sweep.sweep_file import Sweep, SweepPlan
-from warpworld.runs.intervals import RESAMPLES
+from warpworld.runs.metrics.intervals import RESAMPLES
 
 pytestmark = pytest.mark.cpu_backend
 

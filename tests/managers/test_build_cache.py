@@ -227,7 +227,7 @@ world.step()
 print(world["clock"].tolist())
 """
 LOAD = """
-from warpworld.managers.cpu.runtime import ABI, runtime
+from warpworld.managers.cpu.native_runtime import ABI, runtime
 print(runtime().ww_abi() == ABI)
 """
 

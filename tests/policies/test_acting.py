@@ -13,7 +13,7 @@ from torch import Tensor
 from tests.trainers.algorithms.q_learner import QLearner
 from tests.trainers.collecting.seen_in_kinds import SPACES as SEEN
 from tests.trainers.collecting.test_kinds_of_actions import SPACES as DONE
-from warpworld.adapters.masks import space_mask
+from warpworld.adapters.views.masks import space_mask
 from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment, placed_groups
 from warpworld.environment.spaces import action_start

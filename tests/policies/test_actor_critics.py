@@ -10,8 +10,8 @@ from torch import nn
 
 from warpworld.config import ModelConfig
 from warpworld.environment import Group
-from warpworld.policies.actor_critics import ActorCritics
-from warpworld.policies.ensemble import Ensemble
+from warpworld.policies.layers.ensemble import Ensemble
+from warpworld.policies.networks.actor_critics import ActorCritics
 from warpworld.trainers.algorithms.ddpg import DDPG, DDPGSettings
 from warpworld.trainers.algorithms.sac import SAC, SACSettings
 

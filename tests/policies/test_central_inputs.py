@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from warpworld.policies.central_inputs import CentralInputs
+from warpworld.policies.inputs.central_inputs import CentralInputs
 
 SEEN = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]])  # one env, three agents, two features
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warpworld.policies.distributions import entropy, log_prob, log_prob_and_entropy
+from warpworld.policies.distributions.distribution import entropy, log_prob, log_prob_and_entropy
 
 heads = st.lists(st.integers(1, 7), min_size=1, max_size=4)
 seeds = st.integers(0, 2**32 - 1)

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from warpworld.policies import gated_mean as module
-from warpworld.policies.cells import MinGRU
 from warpworld.policies.fused.gated_means import GatedMeans
-from warpworld.policies.gated_mean import gated_mean
+from warpworld.policies.layers import gated_mean as module
+from warpworld.policies.layers.cells import MinGRU
+from warpworld.policies.layers.gated_mean import gated_mean
 
 SIZE = 3
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from warpworld.policies import linear_relu as module
-from warpworld.policies.linear_relu import linear_relu
-from warpworld.policies.linear_tanh import run_layers
+from warpworld.policies.layers import linear_relu as module
+from warpworld.policies.layers.linear_relu import linear_relu
+from warpworld.policies.layers.linear_tanh import run_layers
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 sizes = st.integers(1, 20)

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from warpworld.policies import linear_tanh as module
-from warpworld.policies.linear_tanh import linear_tanh, pointwise, run_layers
+from warpworld.policies.layers import linear_tanh as module
+from warpworld.policies.layers.linear_tanh import linear_tanh, pointwise, run_layers
 
 sizes = st.integers(1, 20)
 UNIT = 2.0**-24  # of rounding in float32

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from warpworld.policies.inputs.normaliser import ObservationNormaliser
 from warpworld.policies.moments import moments, variance_of
-from warpworld.policies.normaliser import ObservationNormaliser
 
 ROWS = torch.tensor([[1.0, 2.0], [float("nan"), 9.0], [3.0, -2.0], [5.0, float("inf")]]).double()
 MASK = torch.tensor([True, False, True, False])

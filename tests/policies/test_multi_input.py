@@ -12,7 +12,7 @@ from warpworld.config import ModelConfig
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
 from warpworld.policies import MultiInput, build_policy
-from warpworld.policies.encoders import BranchEncoder
+from warpworld.policies.layers.encoders import BranchEncoder
 
 
 def box(*shape: int) -> Box:

@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from warpworld.config.sections import ModelConfig
 from warpworld.environment import Group
 from warpworld.policies import Policy, build_policy
-from warpworld.policies.actor_critics import Critics, SquashedHead, TanhHead
-from warpworld.policies.cells import make_cell
-from warpworld.policies.layers import hidden_layers
-from warpworld.policies.mixing import MonotonicMixer
-from warpworld.policies.precision import backward, products
-from warpworld.policies.q_network import DuelingHeads, QNetwork
+from warpworld.policies.layers.cells import make_cell
+from warpworld.policies.layers.dense import hidden_layers
+from warpworld.policies.layers.precision import backward, products
+from warpworld.policies.networks.actor_critics import Critics, SquashedHead, TanhHead
+from warpworld.policies.networks.mixing import MonotonicMixer
+from warpworld.policies.networks.q_network import DuelingHeads, QNetwork
 from warpworld.policies.recurrent import RecurrentPolicy
 
 ROWS, STEPS, CPU = 200, 6, torch.device("cpu")

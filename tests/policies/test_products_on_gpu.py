@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from tests.trainers.small_worlds import Still, same_logits
-from warpworld.policies import precision as module
-from warpworld.policies.precision import products
+from warpworld.policies.layers import precision as module
+from warpworld.policies.layers.precision import products
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
 

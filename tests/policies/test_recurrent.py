@@ -14,7 +14,7 @@ from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
 from warpworld.policies import Recurrent, RecurrentPolicy, build_policy
-from warpworld.policies.cells import make_cell
+from warpworld.policies.layers.cells import make_cell
 
 FEATURES, SIZE, CHOICES = 3, 5, 4
 Weights = dict[str, np.ndarray]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.distributions import Independent, Normal, TanhTransform, TransformedDistribution
 
-from warpworld.policies.squashed_gaussian import SquashedGaussian
+from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
 
 
 def outputs(means: torch.Tensor, log_stds: torch.Tensor) -> torch.Tensor:

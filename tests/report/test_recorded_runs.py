@@ -13,8 +13,8 @@ from warpworld.drawing import Discs
 from warpworld.errors import ConfigError, RunError
 from warpworld.report.recording import record_random, record_run
 from warpworld.report.replay import read_replay, replay_element, replay_text, write_replay
-from warpworld.runs.metric_files import read_metrics
-from warpworld.runs.metrics import curve_of, points_of, unbroken
+from warpworld.runs.metrics.files import read_metrics
+from warpworld.runs.metrics.points import curve_of, points_of, unbroken
 
 
 def test_the_newest_checkpoint_is_played(tmp_path: Path) -> None:

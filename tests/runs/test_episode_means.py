@@ -10,8 +10,8 @@ import pytest
 
 from warpworld.config import load_config
 from warpworld.runs import Run
-from warpworld.runs.episode_means import RecentMean, final_mean, recent_means
-from warpworld.runs.metrics import curve_of, mean_of_last_tenth
+from warpworld.runs.metrics.episode_means import RecentMean, final_mean, recent_means
+from warpworld.runs.metrics.points import curve_of, mean_of_last_tenth
 from warpworld.runs.over_seeds import final_returns
 from warpworld.runs.run_data import read_run
 from warpworld.runs.summary import summarise

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from warpworld.runs.intervals import bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.intervals import bootstrap_interval, interquartile_mean, mean
 from warpworld.runs.over_seeds import statistics_of
 
 RETURNS = np.array([110.5, 140.25, 115.75, 98.0, 203.5, 121.0, 87.25, 131.5, 117.0, 126.75])

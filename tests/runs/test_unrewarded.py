@@ -11,8 +11,8 @@ from tests.runs.test_summaries import logged
 from warpworld import train
 from warpworld.cli.main import main
 from warpworld.report.report import write_report
+from warpworld.runs.metrics.unrewarded import Unrewarded
 from warpworld.runs.summary import summarise
-from warpworld.runs.unrewarded import Unrewarded
 
 MESSAGE = "all rewards of agent were 0: look at those that the environment gives, which warpworld run shows"
 POLICIES = {"agent": {"algorithm": "ppo"}, "still": {"algorithm": "ppo", "train": False}, "r": {"algorithm": "random"}}

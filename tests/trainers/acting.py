@@ -14,9 +14,9 @@ from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import space
 from warpworld.environment import Array, Environment, Group
 from warpworld.policies import Policy, action_distribution
-from warpworld.policies.distributions import Gaussian
-from warpworld.policies.mlp import MLP
-from warpworld.policies.normaliser import ObservationNormaliser
+from warpworld.policies.distributions.distribution import Gaussian
+from warpworld.policies.inputs.normaliser import ObservationNormaliser
+from warpworld.policies.networks.mlp import MLP
 from warpworld.trainers.collecting.players import Slot
 from warpworld.world import World
 

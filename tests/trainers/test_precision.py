@@ -15,7 +15,7 @@ from tests.trainers.test_resumed_runs import ONE, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import ConfigError
 from warpworld.policies.fused import fused_gradient
-from warpworld.policies.precision import is_reduced
+from warpworld.policies.layers.precision import is_reduced
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.usefixtures("bf16_everywhere")]

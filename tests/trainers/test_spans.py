@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpworld.config.endless import load_endless
+from warpworld.config.endless_config import load_endless
 from warpworld.trainers.spans import CHECKS, ENV_STEP, GRADIENT, NORMALISER, OTHER, ROLLOUT, UPDATE, Span, recording
 from warpworld.trainers.timing import timed_iterations
 from warpworld.trainers.trainer import Trainer

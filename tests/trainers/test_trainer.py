@@ -15,11 +15,11 @@ from rich.console import Console
 from tests.trainers.by_python import update_by_python
 from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
-from warpworld.policies.distributions import log_prob
+from warpworld.policies.distributions.distribution import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.runs import Run
 from warpworld.runs.curve import draw_curves
-from warpworld.runs.metric_files import read_metrics
+from warpworld.runs.metrics.files import read_metrics
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.batch import Batch

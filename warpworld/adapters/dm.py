@@ -9,14 +9,12 @@ import numpy as np
 from dm_env import specs
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.adapters.actions import as_batch
-from warpworld.adapters.copies import Copied
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules import PROTOCOLS, Copied
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv
+from warpworld.adapters.views import as_batch
 from warpworld.errors import DeclarationError
-from warpworld.world import World
-from warpworld.world.seeding import Seed
+from warpworld.world import Seed, World
 
 _FIRST, _MID, _LAST = (np.int32(kind) for kind in (dm_env.StepType.FIRST, dm_env.StepType.MID, dm_env.StepType.LAST))
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from warpworld.adapters.protocols import Protocol, protocol_of
+from warpworld.adapters.rules import Protocol, protocol_of
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
-from warpworld.managers.program import Autoreset
-from warpworld.world.world import World
+from warpworld.managers import Autoreset
+from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.adapters.dm import DmEnv
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from warpworld.adapters.sb3 import Sb3VecEnv
     from warpworld.adapters.single import Env
     from warpworld.adapters.vector import VectorEnv
-    from warpworld.config import RunConfig
-    from warpworld.config.sections import TrainerConfig
+    from warpworld.config import RunConfig, TrainerConfig
 
 _Name: TypeAlias = str | None
 _Count: TypeAlias = int | None
@@ -101,7 +100,7 @@ def make(
         config: instead of ``name``: a run's YAML file, or the name of a packaged config.
         overrides: of the config's values, such as "env.grid_length=30".
         api: "world" for the World itself, "gymnasium" for a vector environment, or another interface of
-            ``warpworld.adapters.protocols``.
+            ``warpworld.adapters.rules.protocols``.
         autoreset: when an env whose episode ended is reset, see World; by default what suits ``api``.
         check_actions: whether a step refuses illegal actions; by default for every ``api`` but "world".
         **params: the environment's Params, and options of the interface's class, such as ``render_mode``.
@@ -141,7 +140,8 @@ def _num_envs(given: int | None, protocol: Protocol, trainer: TrainerConfig | No
 
 def _settings(name: str | None, config: str | Path | None, overrides: Iterable[str]) -> RunConfig | None:
     """The configuration that is asked for, or the packaged one of the environment's name; None if there is none."""
-    from warpworld.config import load_config, packaged_configs
+    from warpworld.config import load_config
+    from warpworld.packaged import packaged_configs
 
     if (name is None) == (config is None):
         raise DeclarationError("make(): pass the name of an environment or config=, not both")

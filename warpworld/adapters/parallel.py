@@ -11,14 +11,18 @@ from gymnasium.spaces import Box, Space
 from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from warpworld.adapters.agent_views import agent_views
-from warpworld.adapters.copies import Copied
-from warpworld.adapters.host_arrays import HostArrays
-from warpworld.adapters.protocols import PROTOCOLS
-from warpworld.adapters.rendering import check_render_mode, rendered
-from warpworld.adapters.reset_options import set_options
-from warpworld.adapters.wrong_times import has_ended, is_closed, not_begun
-from warpworld.environment.own_spaces import own_space
+from warpworld.adapters.rules import (
+    PROTOCOLS,
+    Copied,
+    check_render_mode,
+    has_ended,
+    is_closed,
+    not_begun,
+    rendered,
+    set_options,
+)
+from warpworld.adapters.views import HostArrays, agent_views
+from warpworld.environment import own_space
 from warpworld.errors import StoreError, suggest
 from warpworld.world import World
 

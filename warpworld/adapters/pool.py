@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.adapters.actions import in_order
-from warpworld.adapters.batch import Batch
-from warpworld.adapters.copies import Copied
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules import PROTOCOLS, Copied
+from warpworld.adapters.views import Batch, in_order
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
 

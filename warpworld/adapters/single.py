@@ -7,11 +7,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from warpworld.adapters.actions import as_batch
-from warpworld.adapters.copies import Copied
-from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.rules import PROTOCOLS, Copied, has_ended
 from warpworld.adapters.vector import VectorEnv
-from warpworld.adapters.wrong_times import has_ended
+from warpworld.adapters.views import as_batch
 from warpworld.world import World
 
 

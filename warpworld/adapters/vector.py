@@ -10,17 +10,10 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from warpworld.adapters.batch import Batch
-from warpworld.adapters.copies import Copied
-from warpworld.adapters.infos import Infos
-from warpworld.adapters.lives import mixed
-from warpworld.adapters.protocols import PROTOCOLS
-from warpworld.adapters.rendering import check_render_mode, rendered
-from warpworld.adapters.reset_options import set_options
-from warpworld.adapters.wrong_times import is_closed, not_begun
+from warpworld.adapters.rules import PROTOCOLS, Copied, check_render_mode, is_closed, not_begun, rendered, set_options
+from warpworld.adapters.views import Batch, Infos, mixed
 from warpworld.errors import StoreError
-from warpworld.world import World
-from warpworld.world.seeding import Seed
+from warpworld.world import Seed, World
 
 MODES = {
     "same_step": AutoresetMode.SAME_STEP,

@@ -1,8 +1,22 @@
 """Faults of an environment's kernels: found by watching them, and by a reference beside them."""
 
-from warpworld.checking.check import check
+from warpworld.checking.check import NUM_ENVS, NUM_STEPS, check, check_with
 from warpworld.checking.compare import Comparison, Difference, compare
 from warpworld.checking.findings import KINDS, Finding, Report
 from warpworld.checking.places import Place
+from warpworld.checking.tracing import Trace
 
-__all__ = ["KINDS", "Comparison", "Difference", "Finding", "Place", "Report", "check", "compare"]
+__all__ = [
+    "KINDS",
+    "NUM_ENVS",
+    "NUM_STEPS",
+    "Comparison",
+    "Difference",
+    "Finding",
+    "Place",
+    "Report",
+    "Trace",
+    "check",
+    "check_with",
+    "compare",
+]

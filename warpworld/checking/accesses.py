@@ -27,9 +27,8 @@ from warpworld.checking.native import (
 from warpworld.checking.places import Place
 from warpworld.checking.source_tree import Sources, authors_files, read_sources
 from warpworld.checking.undefined import explain, index_of
-from warpworld.managers.cpu.host_compiler import source_lines
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, takes_turns
+from warpworld.managers import INCLUDE_FOLDER, DataManager, takes_turns
+from warpworld.managers.cpu import source_lines
 
 SAME_BRANCHES = "make every branch around a barrier the same for all agents of the env"
 

@@ -17,7 +17,7 @@ from warpworld.checking.source_tree import (
     function_name,
     is_kernel,
 )
-from warpworld.managers.source_text import walk
+from warpworld.managers import walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -26,9 +26,8 @@ from warpworld.checking.replicas import Replica, Trace
 from warpworld.checking.source_tree import authors_files
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
-from warpworld.managers.cpu.runtime import ErrorCode
-from warpworld.world import World
-from warpworld.world.random_actions import RandomActions
+from warpworld.managers.cpu import ErrorCode
+from warpworld.world import RandomActions, World
 
 NUM_ENVS, NUM_STEPS = 5, 120
 ENVS, STEPS = (2, 1000), (1, 100_000)  # fewest and most: the check runtime counts barriers in 32 bits

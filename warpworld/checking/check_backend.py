@@ -14,19 +14,35 @@ from warpworld.checking.native import FORWARD, CheckRuntime, WatchedArray
 from warpworld.checking.outside_state import outside_state
 from warpworld.checking.symbols import assignments_of, variables_of
 from warpworld.errors import BuildError, DeviceError, KernelError
-from warpworld.managers.binding import READ_ONLY
-from warpworld.managers.build_cache import cached, content_key
-from warpworld.managers.compiler_errors import explain_failure, first_error
-from warpworld.managers.cpu.backend import CpuBackend
-from warpworld.managers.cpu.host_compiler import KERNEL_FLAGS, HostCompiler, find_compiler, source_line
-from warpworld.managers.cpu.module import Module
-from warpworld.managers.cpu.program import CpuProgram
-from warpworld.managers.cpu.refused_words import why_not_on_cpu
-from warpworld.managers.cpu.runtime import headers, processor, runtime
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, is_own_kernel
-from warpworld.managers.program import Program, RunKernel, Step, WorldConstants
-from warpworld.managers.shortage import amount
+from warpworld.managers import (
+    INCLUDE_FOLDER,
+    READ_ONLY,
+    DataManager,
+    KernelSource,
+    Program,
+    RunKernel,
+    Step,
+    WorldConstants,
+    amount,
+    cached,
+    content_key,
+    explain_failure,
+    first_error,
+    is_own_kernel,
+)
+from warpworld.managers.cpu import (
+    KERNEL_FLAGS,
+    CpuBackend,
+    CpuProgram,
+    HostCompiler,
+    Module,
+    find_compiler,
+    headers,
+    processor,
+    runtime,
+    source_line,
+    why_not_on_cpu,
+)
 
 if TYPE_CHECKING:
     import torch

@@ -9,9 +9,8 @@ import numpy as np
 from warpworld.checking.accesses import Accesses
 from warpworld.checking.check_backend import CheckBackend, KernelStoppedError
 from warpworld.checking.native import FORWARD
-from warpworld.environment import Environment, Kernel
-from warpworld.environment.spaces import observation_arrays
-from warpworld.managers.program import RunKernel
+from warpworld.environment import Environment, Kernel, observation_arrays
+from warpworld.managers import RunKernel
 from warpworld.world import World
 
 KernelCall = Callable[[RunKernel], None]

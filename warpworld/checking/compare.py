@@ -12,10 +12,7 @@ from warpworld.checking.accesses import element_name
 from warpworld.checking.references import Arrays, Load, Reference, reference_of
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError, suggest
-from warpworld.world import World
-from warpworld.world.kernel_constants import whole_number
-from warpworld.world.random_actions import RandomActions
-from warpworld.world.reserved import BOOKKEEPING
+from warpworld.world import BOOKKEEPING, RandomActions, World, whole_number
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from warpworld.checking.accesses import element_name
 from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
-from warpworld.environment.spaces import observation_names, observation_parts
-from warpworld.managers.program import RunKernel
+from warpworld.environment import observation_names, observation_parts
+from warpworld.managers import RunKernel
 
 LOOKED_AT = 64  # bad elements of an array, for one that a kernel wrote
 Limits = tuple[Any, Any]

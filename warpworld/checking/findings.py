@@ -10,7 +10,7 @@ from typing import Any
 from warpworld.checking.coverage import Coverage
 from warpworld.checking.outside_state import OutsideState
 from warpworld.checking.places import Place
-from warpworld.drawing.html import card, escaped, table
+from warpworld.drawing import card, escaped, table
 
 
 @dataclass(frozen=True)

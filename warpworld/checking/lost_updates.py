@@ -21,8 +21,7 @@ from warpworld.checking.findings import Finding
 from warpworld.checking.places import Place
 from warpworld.checking.selection import Guards
 from warpworld.checking.source_tree import Sources, covers
-from warpworld.managers.program import RunKernel
-from warpworld.managers.source_text import text_of, walk
+from warpworld.managers import RunKernel, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

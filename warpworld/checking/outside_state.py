@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.checking.places import Place
 from warpworld.checking.source_tree import FUNCTION, Sources, authors_files, first_line, read_sources
-from warpworld.managers.kernel_source import KernelSource
-from warpworld.managers.source_text import text_of, walk
+from warpworld.managers import KernelSource, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -8,9 +8,8 @@ from gymnasium.spaces import Box
 from warpworld.checking.accesses import element_name
 from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads
-from warpworld.managers.program import RunKernel
+from warpworld.environment import Group, action_heads
+from warpworld.managers import RunKernel
 
 
 class ReadActions:

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from warpworld.environment.spaces import space_actions
+from warpworld.environment import space_actions
 from warpworld.errors import DeclarationError
 from warpworld.world import World
 

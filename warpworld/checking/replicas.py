@@ -10,7 +10,7 @@ import numpy as np
 from warpworld.checking.accesses import element_name
 from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
-from warpworld.managers.program import RunKernel
+from warpworld.managers import RunKernel
 
 ROUNDING = 1e-5  # relative: what sums of floats may differ by when added up in another order
 

@@ -19,7 +19,7 @@ from warpworld.checking.source_tree import (
     function_name,
     is_kernel,
 )
-from warpworld.managers.source_text import text_of, walk
+from warpworld.managers import text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

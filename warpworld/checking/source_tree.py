@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.checking.places import Place
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
-from warpworld.managers.source_text import SourceText, parse, text_of, walk
+from warpworld.managers import INCLUDE_FOLDER, KernelSource, SourceText, parse, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node

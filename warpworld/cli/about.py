@@ -77,7 +77,7 @@ def _info(_: argparse.Namespace) -> int:
         (name, version(name)) for name in ("torch", "numpy", "gymnasium", "pydantic", "tree-sitter-cuda", "pycuda")
     ]
     from warpworld.managers.devices import describe_devices
-    from warpworld.trainers.precisions import describe_products
+    from warpworld.trainers import describe_products
 
     rows += [("compiler", _compiler()), *((name, describe_products(name)) for name in ("tf32", "bf16"))]
     rows.append(("cache", _cache()))
@@ -88,7 +88,7 @@ def _info(_: argparse.Namespace) -> int:
 
 def _cache() -> str:
     """The folder of compiled kernels, and whether it can be written."""
-    from warpworld.managers.build_cache import cache_folder
+    from warpworld.managers import cache_folder
     from warpworld.private_folder import is_writable
 
     try:
@@ -101,7 +101,7 @@ def _cache() -> str:
 
 
 def _compiler() -> str:
-    from warpworld.managers.cpu.host_compiler import find_compiler
+    from warpworld.managers.cpu import find_compiler
 
     try:
         compiler = find_compiler()

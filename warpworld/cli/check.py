@@ -12,7 +12,7 @@ from warpworld.cli.environments import add_environment, made_environment
 from warpworld.errors import ConfigError
 
 if TYPE_CHECKING:
-    from warpworld.checking.findings import Report
+    from warpworld.checking import Report
 
 FOUND = 1  # exit status
 
@@ -57,6 +57,6 @@ def _report(arguments: argparse.Namespace) -> Report:
     for option, given in (("--greedy", arguments.greedy), ("--checkpoint", arguments.checkpoint is not None)):
         if given:
             raise ConfigError(f"{option} is for a run folder, and '{arguments.environment}' is none: leave it out")
-    from warpworld.checking.check import check
+    from warpworld.checking import check
 
     return check(made_environment(arguments), *how)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warpworld.text import print_columns, printable
 
 if TYPE_CHECKING:
-    from warpworld.runs.summary import RunSummary
+    from warpworld.runs import RunSummary
 
 
 def add_parsers(commands: Any) -> None:
@@ -26,8 +26,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from warpworld.runs import RunFolder
-    from warpworld.runs.summary import summarise
+    from warpworld.runs import RunFolder, summarise
 
     if len(arguments.runs) == 1:
         arguments.error("expected at least two run folders")
@@ -40,7 +39,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _rows(runs: Sequence[RunSummary]) -> list[list[str]]:
-    from warpworld.runs.differences import differing, labels
+    from warpworld.runs import differing, labels
 
     settings = [run.settings for run in runs]
     rows = [

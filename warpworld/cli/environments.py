@@ -68,7 +68,7 @@ def read_params(words: Sequence[str]) -> dict[str, Any]:
     Raises:
         ConfigError: a word that is no ``key=value``.
     """
-    from warpworld.config.document import Document
+    from warpworld.config import Document
 
     document = Document("the command line", {})
     for word in words:

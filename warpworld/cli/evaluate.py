@@ -31,12 +31,12 @@ def add_parsers(commands: Any) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from warpworld.runs.metrics import own_metrics
+    from warpworld.runs import own_metrics
     from warpworld.text import shown_metric
 
     run = opened_run(arguments)
+    from warpworld.trainers import whole_rounds
     from warpworld.trainers.evaluate import evaluate
-    from warpworld.trainers.play import whole_rounds
 
     played = whole_rounds(arguments.episodes)
     if played != arguments.episodes:

@@ -13,8 +13,7 @@ from warpworld.text import print_columns
 if TYPE_CHECKING:
     from warpworld.policies import Policy
     from warpworld.policies.exporting import Exported
-    from warpworld.runs import Run
-    from warpworld.runs.checkpoints import Which
+    from warpworld.runs import Run, Which
 
 
 def add_parsers(commands: Any) -> None:
@@ -51,8 +50,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 def _policies(run: Run, name: str | None, checkpoint: Which) -> dict[str, Policy]:
     """The policies to export, by name."""
-    from warpworld.trainers.evaluate import load_policies
-    from warpworld.trainers.from_python.load_policy import load_policy
+    from warpworld.trainers import load_policies
+    from warpworld.trainers.from_python import load_policy
 
     if name is not None:
         return {name: load_policy(run, name, checkpoint)}

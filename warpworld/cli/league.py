@@ -43,7 +43,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _league(arguments: argparse.Namespace) -> int:
-    from warpworld.drawing.writing import write_whole
+    from warpworld.drawing import write_whole
     from warpworld.report.heat_map import draw_win_rates
 
     run = opened_run(arguments)

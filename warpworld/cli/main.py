@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from warpworld.cli.about import version
 from warpworld.cli.settings import unknown_words
 from warpworld.errors import WarpworldError, suggest
-from warpworld.managers.cuda.faults import explain_torch_error
+from warpworld.managers.cuda import explain_torch_error
 from warpworld.packaged import packaged_configs
 
 # Modules of this folder, in the order of --help.

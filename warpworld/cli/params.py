@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from warpworld.config.described import Key
+    from warpworld.config import Key
 
 COLUMN = 40  # of the comments
 
@@ -34,12 +34,11 @@ def _params(arguments: argparse.Namespace) -> int:
 
 
 def _keys(name: str, words: Sequence[str]) -> Iterable[Key]:
-    from warpworld.config import load_config, packaged_configs
-    from warpworld.config.described import Key, described, described_params
-    from warpworld.config.document import Document
+    from warpworld.config import Document, Key, described, described_params, load_config
     from warpworld.config.settings import checked_params
     from warpworld.environment import environment_names, get_environment
     from warpworld.importing import split_file
+    from warpworld.packaged import packaged_configs
 
     is_environment = bool(split_file(name)[0]) or (":" in name and not Path(name).exists())
     if not is_environment and (name in packaged_configs() or name not in environment_names()):
@@ -53,14 +52,13 @@ def _keys(name: str, words: Sequence[str]) -> Iterable[Key]:
 
 def _lines(keys: Iterable[Key]) -> Iterator[str]:
     """YAML, a line for each key, and an empty one before each section."""
-    from warpworld.config.described import REQUIRED
-    from warpworld.config.yaml_dialect import dump_value
+    from warpworld.config import NO_DEFAULT, dump_value
 
     for number, key in enumerate(keys):
         if len(key.path) == 1 and number:
             yield ""
         about = [key.about] if key.about else []
-        if not key.is_section and key.default is REQUIRED:
+        if not key.is_section and key.default is NO_DEFAULT:
             about.append("required")
         elif not key.is_section and not key.is_default:
             about.append(f"default {dump_value(key.default)}")

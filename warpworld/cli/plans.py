@@ -47,10 +47,8 @@ def _rooms(text: str) -> tuple[int, int]:
 
 
 def _plans(arguments: argparse.Namespace) -> int:
-    from warpworld.drawing.writing import make_folder
-    from warpworld.eyes.plans import home, write_plan
-    from warpworld.eyes.plans.sheet import MOST, write_sheet
-    from warpworld.eyes.plans.sources import load_plans
+    from warpworld.drawing import make_folder
+    from warpworld.eyes.plans import MOST, home, load_plans, write_plan, write_sheet
 
     if arguments.paths:
         plans = [plan for path in arguments.paths for plan in load_plans(path)]

@@ -44,11 +44,10 @@ def add_parsers(commands: Any) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     """Write one page about one or several runs."""
-    from warpworld.config.saved import read_saved
-    from warpworld.drawing.writing import make_folder
-    from warpworld.report.report import write_report
-    from warpworld.runs import RunFolder
-    from warpworld.runs.watching import growths
+    from warpworld.config import read_saved
+    from warpworld.drawing import make_folder
+    from warpworld.report import write_report
+    from warpworld.runs import RunFolder, growths
 
     runs = [RunFolder.open(path) for path in arguments.runs]
     for run in runs:
@@ -74,8 +73,7 @@ def _random_returns(runs: Sequence[RunFolder], seed: int, allowed: bool) -> dict
         seed: of the episodes.
         allowed: whether code from outside warpworld may run.
     """
-    from warpworld.config import load_config
-    from warpworld.config.saved import foreign_code, read_saved
+    from warpworld.config import foreign_code, load_config, read_saved
 
     environments = [{key: read_saved(run.config_path).settings.get(key) for key in ("name", "env")} for run in runs]
     if any(environment != environments[0] for environment in environments):
@@ -115,8 +113,8 @@ def _first_replay(runs: Sequence[RunFolder], seed: int, record: bool) -> dict[Pa
 
 def _replay(run: RunFolder, seed: int, record: bool) -> str:
     """A replay that is recorded now, or where that would run code from elsewhere the one that was saved."""
-    from warpworld.config.saved import foreign_code
-    from warpworld.report.replay import read_replay, replay_text
+    from warpworld.config import foreign_code
+    from warpworld.report import read_replay, replay_text
 
     foreign = foreign_code(run.config_path)
     if foreign and not record:
@@ -126,7 +124,7 @@ def _replay(run: RunFolder, seed: int, record: bool) -> str:
             f"recording one runs {', '.join(foreign)}, and a report runs no code from outside warpworld unless it is "
             "asked to: --replay"
         )
-    from warpworld.report.recording import record_run
+    from warpworld.report import record_run
     from warpworld.runs import Run
 
     return replay_text(record_run(Run.open(run.path), seed=seed))

@@ -13,7 +13,7 @@ from warpworld.files import readable
 from warpworld.text import print_columns, printable
 
 if TYPE_CHECKING:
-    from warpworld.runs.summary import RunSummary
+    from warpworld.runs import RunSummary
 
 MOST = 4  # settings in a line
 
@@ -40,9 +40,8 @@ def add_parsers(commands: Any) -> None:
 
 
 def _runs(arguments: argparse.Namespace) -> int:
+    from warpworld.runs import RUNS, run_folders, summarise
     from warpworld.runs.choosing import chosen, in_order
-    from warpworld.runs.folder import RUNS
-    from warpworld.runs.summary import run_folders, summarise
 
     conditions = [word for word in arguments.words if "=" in word and not Path(word).exists()]
     folders = [word for word in arguments.words if word not in conditions]
@@ -69,7 +68,7 @@ def _runs(arguments: argparse.Namespace) -> int:
 
 def _rows(runs: Sequence[RunSummary], every: Sequence[RunSummary]) -> list[list[str]]:
     """A heading, and a line for each run; with a column of tags where one has any."""
-    from warpworld.runs.differences import rounded
+    from warpworld.runs import rounded
 
     differ = _differences(every)
     rows = [["run", "state", "env steps", "last return", "best return", "tags", "differs in"]]
@@ -95,7 +94,7 @@ def _returns(run: RunSummary, kind: str) -> str:
 
 def _differences(runs: Sequence[RunSummary]) -> dict[Path, dict[str, str]]:
     """The settings of each run that are not the same in all of its environment."""
-    from warpworld.runs.differences import MISSING, differing
+    from warpworld.runs import MISSING, differing
 
     found: dict[Path, dict[str, str]] = {}
     for environment in {run.environment for run in runs}:

@@ -11,7 +11,7 @@ from warpworld.text import print_columns
 
 if TYPE_CHECKING:
     from warpworld.cli.sweep.workers import Training
-    from warpworld.runs.run_data import RunData
+    from warpworld.runs import RunData
 
 
 def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: int) -> int:
@@ -32,9 +32,8 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
     """
     from warpworld.cli.sweep.seeds import seeded_configs, train_seeds
     from warpworld.cli.sweep.workers import Workers
-    from warpworld.runs.over_seeds import FEWEST, HEADING
-    from warpworld.runs.run_data import read_runs
-    from warpworld.trainers.session.signals import StopOnSignal
+    from warpworld.runs import FEWEST, HEADING, read_runs
+    from warpworld.trainers.session import StopOnSignal
 
     orders = list(seeded_configs(source, overrides, count))
     print(f"training {orders[0][0].title} with {count} seeds, {jobs} at a time", flush=True)
@@ -63,7 +62,7 @@ def _line(training: Training) -> str:
 
 def _rows(data: Sequence[RunData]) -> list[list[str]]:
     """A line for each run, and below them what they say together."""
-    from warpworld.runs.over_seeds import STATISTICS, final_returns, statistics_of
+    from warpworld.runs import STATISTICS, final_returns, statistics_of
     from warpworld.text import shown
 
     policies = list(data[0].config.policy)

@@ -16,7 +16,7 @@ from warpworld.trainers.processes.membership import process_membership
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
     from warpworld.runs import Run
-    from warpworld.trainers.processes.distributed import ProcessGroup
+    from warpworld.trainers.processes import ProcessGroup
     from warpworld.trainers.processes.membership import Alone, Membership
 
 EXAMPLES = ("cartpole", "tag_gridworld", "minatar_breakout")  # packaged configs, for a newcomer
@@ -89,8 +89,7 @@ def _start(source: str, overrides: Sequence[str], asked: argparse.Namespace, mem
 
 
 def _resume(path: str, overrides: Sequence[str], asked: argparse.Namespace, members: Membership | Alone) -> int:
-    from warpworld.runs import Run
-    from warpworld.runs.resume import resumed_config
+    from warpworld.runs import Run, resumed_config
 
     run = Run.open(path)
     with contextlib.closing(run):
@@ -105,9 +104,7 @@ def _start_or_resume(
 ) -> int:
     """Whether the run is there is process 0's to see: on other machines the folder may be another one."""
     from warpworld.config import load_config
-    from warpworld.runs import Run
-    from warpworld.runs.folder import is_free
-    from warpworld.runs.resume import check_same_config
+    from warpworld.runs import Run, check_same_config, is_free
 
     config = load_config(source, overrides)
     with contextlib.ExitStack() as opened:
@@ -140,12 +137,7 @@ def _opened_along(path: Path, processes: ProcessGroup) -> Run:
 
 # ---- sessions --------------------------------------------------------------------------------------------------------
 def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace, path: Path | None = None) -> int:
-    from warpworld.trainers.session.session import (  # with torch: it takes long
-        begin_run,
-        make_trainer,
-        run_along,
-        run_session,
-    )
+    from warpworld.trainers.session import begin_run, make_trainer, run_along, run_session  # with torch: it takes long
 
     trainer = make_trainer(config, processes)
     run = begin_run(trainer, path=path)  # only now, so that a mistake leaves no folder behind
@@ -156,7 +148,7 @@ def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace
 
 
 def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace) -> int:
-    from warpworld.trainers.session.session import make_trainer, resume_command, run_along, run_session
+    from warpworld.trainers.session import make_trainer, resume_command, run_along, run_session
 
     is_changed = config.to_yaml() != run.config.to_yaml()
     run.config = config

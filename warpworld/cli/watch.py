@@ -12,7 +12,7 @@ from warpworld.errors import RunError
 from warpworld.packaged import packaged_configs
 
 if TYPE_CHECKING:
-    from warpworld.report.recording import Recording
+    from warpworld.report import Recording
 
 
 def add_parsers(commands: Any) -> None:
@@ -40,9 +40,8 @@ def add_parsers(commands: Any) -> None:
 
 def _watch(arguments: argparse.Namespace) -> int:
     """Record episodes of a run, or of a config with random actions, and write replay.html and pictures."""
-    from warpworld.drawing.writing import make_folder
-    from warpworld.report.pictures import write_gif, write_mp4
-    from warpworld.report.replay import write_replay
+    from warpworld.drawing import make_folder
+    from warpworld.report import write_gif, write_mp4, write_replay
 
     folder, recording = _watched(arguments)
     folder = make_folder(Path(arguments.output)) if arguments.output else folder
@@ -59,9 +58,8 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     """Recording that `watch` shows, and its folder: the run's, or the working folder for a config."""
-    from warpworld.report.recording import record_random, record_run
-    from warpworld.runs import Run
-    from warpworld.runs.folder import found_folder
+    from warpworld.report import record_random, record_run
+    from warpworld.runs import Run, found_folder
 
     name = arguments.run
     runs = [name, *(word for word in arguments.overrides if Path(word).is_dir())]

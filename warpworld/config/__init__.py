@@ -1,27 +1,56 @@
 """Reads a YAML file and ``a.b=c`` overrides into a frozen, checked ``RunConfig``."""
 
+from warpworld.config.described import NO_DEFAULT, Key, described, described_params
+from warpworld.config.document import Document
+from warpworld.config.endless_config import endless, load_endless
+from warpworld.config.errors import validated
 from warpworld.config.loading import config_from_dict, load_config
+from warpworld.config.named_classes import algorithm_class, model_class
+from warpworld.config.overrides import full_overrides
 from warpworld.config.run_config import RunConfig
-from warpworld.config.sections import ALGORITHM, Fault, LearnerConfig, ModelConfig, RandomConfig, SelfPlayConfig, Sizes
+from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
+from warpworld.config.schedules import value_at
+from warpworld.config.sections import (
+    ALGORITHM,
+    Fault,
+    LearnerConfig,
+    ModelConfig,
+    RandomConfig,
+    Section,
+    SelfPlayConfig,
+    Sizes,
+    TrainerConfig,
+)
+from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, sides_of, slots_of
 from warpworld.config.types import (
+    REQUIRED,
     Count,
     Flag,
     Fraction,
     FractionSchedule,
+    Label,
     NotNegative,
     NotNegativeSchedule,
     Positive,
     PositiveSchedule,
+    Text,
 )
+from warpworld.config.yaml_dialect import dump_value
 from warpworld.packaged import packaged_configs
 
 __all__ = [
     "ALGORITHM",
+    "NO_DEFAULT",
+    "RANDOM",
+    "REQUIRED",
     "Count",
+    "Document",
     "Fault",
     "Flag",
     "Fraction",
     "FractionSchedule",
+    "Key",
+    "Label",
     "LearnerConfig",
     "ModelConfig",
     "NotNegative",
@@ -30,9 +59,31 @@ __all__ = [
     "PositiveSchedule",
     "RandomConfig",
     "RunConfig",
+    "SavedConfig",
+    "Section",
     "SelfPlayConfig",
     "Sizes",
+    "Text",
+    "TrainerConfig",
+    "algorithm_class",
     "config_from_dict",
+    "described",
+    "described_params",
+    "dump_value",
+    "endless",
+    "foreign_code",
+    "full_overrides",
+    "has_outline",
+    "is_run",
     "load_config",
+    "load_endless",
+    "model_class",
+    "opponents_envs",
     "packaged_configs",
+    "read_saved",
+    "self_play_entries",
+    "sides_of",
+    "slots_of",
+    "validated",
+    "value_at",
 ]

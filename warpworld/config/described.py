@@ -26,10 +26,9 @@ from warpworld.config.named_classes import model_class
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig
 from warpworld.config.settings import RANDOMIZE
-from warpworld.environment import Environment, get_environment
-from warpworld.environment.params import limits_of
+from warpworld.environment import Environment, get_environment, limits_of
 
-REQUIRED = object()  # stands for a default that does not exist
+NO_DEFAULT = object()  # stands for a default that does not exist
 _ARGUMENT = re.compile(r"(\w+): (.*)\Z")
 
 
@@ -41,7 +40,7 @@ class Key:
         path: from the top.
         about: what it is; "" if that is written nowhere.
         value: plain; of a section None.
-        default: likewise, or ``REQUIRED``.
+        default: likewise, or ``NO_DEFAULT``.
         is_section: whether other keys stand below it.
     """
 
@@ -60,7 +59,7 @@ class Key:
 def described(config: RunConfig) -> Iterator[Key]:
     """Yield every key of a config, sections before the keys in them."""
     fields = RunConfig.model_fields
-    yield Key(("name",), _about(fields["name"]), config.name, REQUIRED)
+    yield Key(("name",), _about(fields["name"]), config.name, NO_DEFAULT)
     yield Key(("env",), _about(fields["env"]), is_section=True)
     yield from described_params(get_environment(config.name), config.env)
     yield Key(("trainer",), _about(fields["trainer"]), is_section=True)
@@ -108,7 +107,7 @@ def _section(section: BaseModel, path: KeyPath) -> Iterator[Key]:
             yield Key(key, _about(field), is_section=True)
             yield from _section(value, key)
         else:
-            default = REQUIRED if field.is_required() else field.get_default()
+            default = NO_DEFAULT if field.is_required() else field.get_default()
             yield Key(key, _about(field), value, filled_in.get(name, default))
     if isinstance(section, ModelConfig):
         yield from _own_settings(section, path)
@@ -121,7 +120,7 @@ def _own_settings(model: ModelConfig, path: KeyPath) -> Iterator[Key]:
     for name, value in model.settings.items():
         default = parameters[name].default
         missing = default is inspect.Parameter.empty
-        yield Key((*path, name), arguments.get(name, ""), value, REQUIRED if missing else default)
+        yield Key((*path, name), arguments.get(name, ""), value, NO_DEFAULT if missing else default)
 
 
 def _about(field: FieldInfo) -> str:
@@ -131,7 +130,7 @@ def _about(field: FieldInfo) -> str:
 def _default_of(field: dataclasses.Field[Any]) -> Any:
     if field.default_factory is not dataclasses.MISSING:
         return field.default_factory()
-    return REQUIRED if field.default is dataclasses.MISSING else field.default
+    return NO_DEFAULT if field.default is dataclasses.MISSING else field.default
 
 
 def field_comments(cls: type) -> dict[str, str]:

@@ -17,8 +17,7 @@ from warpworld.config.document import Document
 from warpworld.config.errors import validated
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.types import Flag
-from warpworld.environment import Environment
-from warpworld.environment.params import expected_instead
+from warpworld.environment import Environment, expected_instead
 from warpworld.errors import ConfigError, said
 
 RANDOMIZE = "randomize"  # the key of the ranges that parameters per env are drawn from

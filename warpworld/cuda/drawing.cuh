@@ -13,7 +13,7 @@ __device__ inline float between_0_and_1(Random& random) {
   return ((float)(random.bits() >> 9) + 0.5f) * 1.1920928955078125e-7f;
 }
 
-constexpr float FORBIDDEN = -1e8f;  // the logit of a forbidden choice, as in policies/distributions.py
+constexpr float FORBIDDEN = -1e8f;  // the logit of a forbidden choice, as in policies/distributions/distribution.py
 
 // How logits divide into heads: `count` heads of `choices` choices together; `each` is the size of every head, or 0
 // where they differ: loops of a known length are unrolled.

@@ -26,7 +26,7 @@ struct Numbers {
   __device__ float at(int agent, int i) const { return rows[agent * SIZE + i]; }
 };
 
-// The same, shifted and scaled by a normaliser and cut off at +-10, as policies/normaliser.py does.
+// The same, shifted and scaled by a normaliser and cut off at +-10, as policies/inputs/normaliser.py does.
 template <int SIZE>
 struct Normalised {
   const float* rows;

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from warpworld.drawing import Arrowheads, Discs, Drawing, Image, Mark, Rectangles, Segments, Wedges
-from warpworld.eyes.plans import PlanSet
-from warpworld.eyes.plans.drawing import LINE_WIDTH, draw_plan
+from warpworld.eyes.plans import LINE_WIDTH, PlanSet, draw_plan
 
 BODY = 0.106  # metres, the radius that touches walls
 VIEW = 1.0  # metres that a field of view reaches in the picture

@@ -19,8 +19,7 @@ from gymnasium.spaces import Box, Dict
 
 from warpworld.environment import Array, Environment, Kernel, Range, names_file
 from warpworld.errors import DeclarationError, PlanError, suggest
-from warpworld.eyes.plans import PlanSet, box, column, homes
-from warpworld.eyes.plans.sources import load_any, plan_files
+from warpworld.eyes.plans import PlanSet, box, column, homes, load_any, plan_files
 from warpworld.files import reason
 
 RAY_THREADS = 64  # of an env, which share the rays of its cameras where threads run in parallel

@@ -24,13 +24,13 @@ _FIRST_CHOICE, _SECOND_CHOICE = "cuda", "cpu"  # of "auto"
 
 
 def _load_cpu(num_workers: int | None) -> Backend:
-    from warpworld.managers.cpu.backend import CpuBackend  # a backend's libraries are imported when it is used
+    from warpworld.managers.cpu import CpuBackend  # a backend's libraries are imported when it is used
 
     return CpuBackend(num_workers)
 
 
 def _load_cuda(_: int | None) -> Backend:
-    from warpworld.managers.cuda.backend import CudaBackend
+    from warpworld.managers.cuda import CudaBackend
 
     return CudaBackend()
 

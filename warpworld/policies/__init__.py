@@ -1,43 +1,151 @@
 """Policies: torch modules from observations to action distributions and values."""
 
 from warpworld.policies.builder import HeadsMaker, action_distribution, build_policy, get_model, observation_size
-from warpworld.policies.distributions import FORBIDDEN, ActionDistribution, Categorical, Gaussian
-from warpworld.policies.mlp import MLP
-from warpworld.policies.multi_input import MultiInput
-from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.observation_rows import ObservationRows
+from warpworld.policies.distributions import (
+    FORBIDDEN,
+    ActionDistribution,
+    Categorical,
+    Deterministic,
+    Gaussian,
+    SquashedGaussian,
+)
+from warpworld.policies.inputs import (
+    CentralInputs,
+    ObservationNormaliser,
+    ObservationRows,
+    Observed,
+    library_tensor,
+)
+from warpworld.policies.layers import (
+    FLOAT32,
+    GRU,
+    LSTM,
+    VALUE_GAIN,
+    BranchEncoder,
+    Ensemble,
+    Layers,
+    MinGRU,
+    Width,
+    backward,
+    check_hidden,
+    hidden_layers,
+    is_reduced,
+    make_cell,
+    perceptron,
+    products,
+)
+from warpworld.policies.moments import moments, variance_of
+from warpworld.policies.networks import (
+    MLP,
+    ActorCritics,
+    ActorWithCritic,
+    Critics,
+    CriticThatRemembers,
+    DuelingHeads,
+    MonotonicMixer,
+    MultiInput,
+    QNetwork,
+    RecurrentActorAndCritic,
+    RecurrentActorWithCritic,
+    RecurrentQNetwork,
+    SquashedHead,
+    Sum,
+    TanhHead,
+    TeamQNetwork,
+    of_choices,
+)
 from warpworld.policies.policy import Model, Policy
-from warpworld.policies.precision import backward
-from warpworld.policies.q_network import DuelingHeads, QNetwork, RecurrentQNetwork, of_choices
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
 from warpworld.policies.remembering import RememberingPolicy
-from warpworld.policies.stacking import is_picture, no_picture, of_stacks
+from warpworld.policies.samplers import (
+    BoxSampler,
+    ChoiceSampler,
+    DeterministicSampler,
+    Explorer,
+    Noise,
+    NoisySampler,
+    Sampler,
+    SamplerContext,
+    SamplerMaker,
+    SquashedSampler,
+    scaling_to,
+)
+from warpworld.policies.shared import Shared
+from warpworld.policies.stacking import StackingPolicy, is_picture, no_picture, of_stacks
+from warpworld.policies.value_scale import ValueScale
 
 __all__ = [
+    "FLOAT32",
     "FORBIDDEN",
+    "GRU",
+    "LSTM",
     "MLP",
+    "VALUE_GAIN",
     "ActionDistribution",
+    "ActorCritics",
+    "ActorWithCritic",
+    "BoxSampler",
+    "BranchEncoder",
     "Categorical",
+    "CentralInputs",
+    "ChoiceSampler",
+    "CriticThatRemembers",
+    "Critics",
+    "Deterministic",
+    "DeterministicSampler",
     "DuelingHeads",
+    "Ensemble",
+    "Explorer",
     "Gaussian",
     "HeadsMaker",
+    "Layers",
+    "MinGRU",
     "Model",
+    "MonotonicMixer",
     "MultiInput",
+    "Noise",
+    "NoisySampler",
     "ObservationNormaliser",
     "ObservationRows",
+    "Observed",
     "Policy",
     "QNetwork",
     "Recurrent",
+    "RecurrentActorAndCritic",
+    "RecurrentActorWithCritic",
     "RecurrentPolicy",
     "RecurrentQNetwork",
     "RememberingPolicy",
+    "Sampler",
+    "SamplerContext",
+    "SamplerMaker",
+    "Shared",
+    "SquashedGaussian",
+    "SquashedHead",
+    "SquashedSampler",
+    "StackingPolicy",
+    "Sum",
+    "TanhHead",
+    "TeamQNetwork",
+    "ValueScale",
+    "Width",
     "action_distribution",
     "backward",
     "build_policy",
+    "check_hidden",
     "get_model",
+    "hidden_layers",
     "is_picture",
+    "is_reduced",
+    "library_tensor",
+    "make_cell",
+    "moments",
     "no_picture",
     "observation_size",
     "of_choices",
     "of_stacks",
+    "perceptron",
+    "products",
+    "scaling_to",
+    "variance_of",
 ]

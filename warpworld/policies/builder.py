@@ -11,17 +11,13 @@ import torch
 from gymnasium.spaces import Box
 from torch import nn
 
-from warpworld.config.named_classes import model_class
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads, action_layout, observation_parts
+from warpworld.config import model_class
+from warpworld.environment import Group, action_heads, action_layout, observation_parts
 from warpworld.errors import ConfigError, WarpworldError, said
-from warpworld.policies.callers_spaces import CallersSpaces
-from warpworld.policies.cells import make_cell
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
-from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.observation_rows import ObservationRows
+from warpworld.policies.inputs import CallersSpaces, ObservationNormaliser, ObservationRows, Preprocessing
+from warpworld.policies.layers import make_cell
 from warpworld.policies.policy import Policy
-from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.recurrent import Recurrent, RecurrentNetwork, RecurrentPolicy, check_encoder, encoded_width
 from warpworld.policies.shared import Shared
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from typing_extensions import TypeIs
 
 from warpworld.policies.distributions import Categorical, Gaussian
-from warpworld.policies.mlp import MLP
+from warpworld.policies.networks import MLP
 from warpworld.policies.policy import Policy
 
 MAX_HIDDEN, MAX_WIDTH, MAX_FEATURES = 2, 128, 512

@@ -9,13 +9,16 @@ from gymnasium.spaces import Box, Space
 from torch import Tensor, nn
 
 from warpworld.errors import StoreError
-from warpworld.policies.callers_masks import mask_rows
-from warpworld.policies.callers_spaces import CallersSpaces, Observed
-from warpworld.policies.central_inputs import CentralInputs
 from warpworld.policies.distributions import ActionDistribution, Categorical
-from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.precision import FLOAT32, products, widened
-from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.inputs import (
+    CallersSpaces,
+    CentralInputs,
+    ObservationNormaliser,
+    Observed,
+    Preprocessing,
+    mask_rows,
+)
+from warpworld.policies.layers import FLOAT32, products, widened
 from warpworld.policies.shared import Shared
 from warpworld.policies.value_scale import ValueScale
 

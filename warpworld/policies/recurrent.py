@@ -9,12 +9,9 @@ from gymnasium.spaces import Box
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
-from warpworld.policies.cells import Cell
 from warpworld.policies.distributions import ActionDistribution
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
-from warpworld.policies.normaliser import ObservationNormaliser
-from warpworld.policies.precision import in_float32
-from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.inputs import ObservationNormaliser, Preprocessing
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, Cell, in_float32, linear
 from warpworld.policies.remembering import RememberingPolicy
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from warpworld.errors import StoreError
-from warpworld.policies.callers_spaces import Observed
+from warpworld.policies.inputs import Observed
 from warpworld.policies.policy import Policy
 
 

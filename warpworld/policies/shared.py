@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, linear
-from warpworld.policies.precision import in_float32
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, in_float32, linear
 
 if TYPE_CHECKING:
     from warpworld.policies.forwards import Forwards

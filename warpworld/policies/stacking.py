@@ -12,10 +12,8 @@ from torch import Tensor
 
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
-from warpworld.policies.callers_spaces import CallersSpaces
-from warpworld.policies.observation_rows import ObservationRows
+from warpworld.policies.inputs import CallersSpaces, ObservationRows, Preprocessing
 from warpworld.policies.policy import Policy
-from warpworld.policies.preprocessing import Preprocessing
 from warpworld.policies.remembering import RememberingPolicy
 
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from warpworld.drawing.html import escaped
-from warpworld.drawing.palette import SERIES
-from warpworld.runs.metrics import Point, unbroken
+from warpworld.drawing import SERIES, escaped
+from warpworld.runs import Point, unbroken
 from warpworld.text import number
 
 WIDTH, HEIGHT = 360.0, 200.0

@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from warpworld.drawing import Drawing, Image, Mark, Text
-from warpworld.drawing.palette import colour_table
+from warpworld.drawing import Drawing, Image, Mark, Text, colour_table
 from warpworld.report.column_encoding import MOST_CHARACTERS, encode_columns
 from warpworld.report.recording import Frame, Recording
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from warpworld.drawing.figures import INK, PAPER, figure
+from warpworld.drawing import INK, PAPER, figure
 
 
 def draw_win_rates(

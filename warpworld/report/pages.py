@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.resources
 from string import Template
 
-from warpworld.drawing.palette import css_variables
+from warpworld.drawing import css_variables
 
 
 def fill(template: str, **parts: str) -> str:

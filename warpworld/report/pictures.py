@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from warpworld.drawing.canvas import SMOOTH, font, paint
-from warpworld.drawing.palette import colour_table
-from warpworld.drawing.writing import replacing, write_whole
+from warpworld.drawing import SMOOTH, colour_table, font, paint, replacing, write_whole
 from warpworld.errors import RunError
 from warpworld.report.recording import Frame, Recording
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpworld.environment.spaces import group_suffix, observation_names
+from warpworld.environment import group_suffix, observation_names
 from warpworld.world import World
 
 # What a page shows in other ways, or again.

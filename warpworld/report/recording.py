@@ -10,24 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.config import RunConfig, load_config
-from warpworld.drawing import Drawing, check_colours
-from warpworld.drawing.array_drawing import ArrayDrawer
-from warpworld.drawing.palette import colour_table
+from warpworld.drawing import ArrayDrawer, Drawing, check_colours, colour_table
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.report.recorded_arrays import Column, columns_of
 from warpworld.report.values import states_before, unknown_values, values_of
-from warpworld.runs import Run
-from warpworld.runs.checkpoints import Which
-from warpworld.trainers.building import build_world
-from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.evaluate import load_policies
-from warpworld.trainers.play import build_actors
-from warpworld.world import World
-from warpworld.world.reserved import BOOKKEEPING, ON_REQUEST, reserved_arrays
+from warpworld.runs import Run, Which
+from warpworld.trainers import build_actors, build_world, load_policies
+from warpworld.trainers.collecting import Actor
+from warpworld.world import BOOKKEEPING, ON_REQUEST, World, reserved_arrays
 
 if TYPE_CHECKING:
-    from warpworld.trainers.collecting.players import Player
+    from warpworld.trainers.collecting import Player
 
 MAX_FRAMES = 5000  # of a recording, so that one of endless episodes ends
 

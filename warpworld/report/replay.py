@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.drawing.html import escaped
-from warpworld.drawing.writing import write_whole
+from warpworld.drawing import escaped, write_whole
 from warpworld.errors import RunError
 from warpworld.files import read_file, reason
 from warpworld.report.pages import fill, script, style

@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from warpworld.drawing.html import escaped
-from warpworld.drawing.writing import write_whole
+from warpworld.drawing import escaped, write_whole
 from warpworld.report import replay, sections
 from warpworld.report.pages import fill, script, style
-from warpworld.runs import RunFolder
-from warpworld.runs.run_data import RunData, read_runs
-from warpworld.runs.summary import is_training
+from warpworld.runs import RunData, RunFolder, is_training, read_runs
 
 STYLES = ("page.css", "replay.css", "report.css")
 REFRESH = '<meta http-equiv="refresh" content="30">'

@@ -11,15 +11,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from warpworld.drawing.html import escaped
+from warpworld.drawing import escaped
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.replay import replay_element
 from warpworld.report.seeds import bundles
-from warpworld.runs.episode_means import FEWEST as FEWEST_EPISODES
-from warpworld.runs.metrics import RETURN, own_metrics
-from warpworld.runs.over_seeds import FEWEST, HEADING, STATISTICS, final_returns, statistics_of
-from warpworld.runs.run_data import RunData
-from warpworld.runs.unrewarded import Unrewarded
+from warpworld.runs import (
+    FEWEST,
+    HEADING,
+    RETURN,
+    STATISTICS,
+    RunData,
+    Unrewarded,
+    final_returns,
+    own_metrics,
+    statistics_of,
+)
+from warpworld.runs import FEWEST as FEWEST_EPISODES
 from warpworld.text import duration, shown
 
 LENGTH, SPEED = "charts/episodic_length", "perf/env_steps_per_s"

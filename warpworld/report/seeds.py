@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.report.charts import Series
-from warpworld.runs.differences import flat, labels
-from warpworld.runs.intervals import LEVEL, Values, bootstrap_interval, interquartile_mean
-from warpworld.runs.over_seeds import FEWEST
-from warpworld.runs.run_data import RunData
+from warpworld.runs import FEWEST, LEVEL, RunData, Values, bootstrap_interval, flat, interquartile_mean, labels
 
 BAND = f"interquartile mean and {LEVEL:.0%} interval"
 

@@ -10,14 +10,19 @@ import torch
 from torch import Tensor
 
 from warpworld.config import RunConfig
-from warpworld.policies import Policy
-from warpworld.policies.distributions import Categorical
-from warpworld.policies.precision import FLOAT32, products
-from warpworld.policies.q_network import QNetwork, RecurrentQNetwork, of_choices
-from warpworld.policies.samplers import scaling_to
-from warpworld.policies.stacking import StackingPolicy
+from warpworld.policies import (
+    FLOAT32,
+    Categorical,
+    Policy,
+    QNetwork,
+    RecurrentQNetwork,
+    StackingPolicy,
+    of_choices,
+    products,
+    scaling_to,
+)
 from warpworld.trainers.algorithms.value_rescale import unscaled
-from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting import Actor
 from warpworld.world import World
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
-from warpworld.drawing.html import card, image, table
-from warpworld.drawing.png import png_of
+from warpworld.drawing import card, image, png_of, table
 from warpworld.runs.metrics import RETURN
 from warpworld.runs.run_data import read_run
 from warpworld.text import shown

@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from warpworld.config.document import Document
+from warpworld.config import Document
 from warpworld.errors import RunError, suggest
 from warpworld.runs.differences import flat, shown_value
 from warpworld.runs.summary import RunSummary

@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warpworld.drawing.figures import figure
-from warpworld.drawing.palette import SERIES
-from warpworld.runs.metric_files import read_metrics
-from warpworld.runs.metrics import Point, curve_of, own_metrics, unbroken
+from warpworld.drawing import SERIES, figure
+from warpworld.runs.metrics import Point, curve_of, own_metrics, read_metrics, unbroken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,12 +19,10 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
-from warpworld.config.saved import SavedConfig, has_outline, read_saved
+from warpworld.config import SavedConfig, has_outline, read_saved
 from warpworld.files import read_file, reason
-from warpworld.runs.episode_means import recent_means
 from warpworld.runs.folder import RunFolder
-from warpworld.runs.metric_files import Damage, find_damage, good_rows, whole_lines
-from warpworld.runs.unrewarded import Unrewarded
+from warpworld.runs.metrics import Damage, Unrewarded, find_damage, good_rows, recent_means, whole_lines
 from warpworld.version import __version__
 
 # Read from the text: a listing of a thousand runs has no time to parse ten million lines of JSON.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from warpworld.runs.intervals import LEVEL, bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics import LEVEL, bootstrap_interval, interquartile_mean, mean
 from warpworld.runs.run_data import RunData
 from warpworld.text import shown
 

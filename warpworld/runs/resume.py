@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from warpworld.config import RunConfig, load_config
-from warpworld.config.document import Document
-from warpworld.config.overrides import full_overrides
+from warpworld.config import Document, RunConfig, full_overrides, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.importing import split_file
 from warpworld.runs.run import Run

@@ -13,8 +13,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from warpworld.config import RunConfig, load_config
-from warpworld.config.saved import foreign_code
+from warpworld.config import RunConfig, foreign_code, load_config
 from warpworld.errors import ConfigError, LoggerError, RunError
 from warpworld.files import open_to_append, read_file, reason, remove_unfinished, replace_text, replacing
 from warpworld.runs.facts import facts_of

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from warpworld.config.saved import SavedConfig, read_saved
+from warpworld.config import SavedConfig, read_saved
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason
 from warpworld.runs.differences import labels
 from warpworld.runs.folder import RunFolder
-from warpworld.runs.metric_files import Damage, Metrics, read_metrics
-from warpworld.runs.metrics import Point, curve_of, mean_of_last_tenth, points_of
+from warpworld.runs.metrics import Damage, Metrics, Point, curve_of, mean_of_last_tenth, points_of, read_metrics
 
 
 @dataclass(frozen=True, eq=False)

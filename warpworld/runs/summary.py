@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from warpworld.config.saved import SavedConfig
+from warpworld.config import SavedConfig
 from warpworld.errors import ConfigError, RunError
 from warpworld.files import readable, reason
 from warpworld.runs.facts import Returns, facts_of

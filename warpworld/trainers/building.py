@@ -12,7 +12,7 @@ from warpworld.environment import Environment, get_environment, placed_groups
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
-from warpworld.policies.precision import FLOAT32
+from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.collector import Collector

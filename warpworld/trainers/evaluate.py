@@ -12,8 +12,7 @@ from torch import Tensor
 from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.policies import Policy
-from warpworld.runs.checkpoints import Which
-from warpworld.runs.resume import check_same_environment
+from warpworld.runs import Which, check_same_environment
 from warpworld.trainers.building import build_policies
 from warpworld.trainers.play import play
 from warpworld.trainers.state import check_weights

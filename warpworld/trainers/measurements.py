@@ -11,10 +11,9 @@ from torch import Tensor
 
 from warpworld.config import RunConfig
 from warpworld.errors import TrainingError
-from warpworld.runs.unrewarded import UNREWARDED
-from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
-from warpworld.trainers.collecting.metrics import EpisodeMetrics
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.runs import UNREWARDED
+from warpworld.trainers.collecting import EpisodeMetrics, EpisodeStatistics, Finished
+from warpworld.trainers.processes import ProcessGroup
 from warpworld.world import World
 
 Metrics = dict[str, Any]

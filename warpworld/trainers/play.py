@@ -14,8 +14,7 @@ from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms import get_algorithm
 from warpworld.trainers.building import build_world
-from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.players import Player
+from warpworld.trainers.collecting import Actor, Player
 from warpworld.trainers.readings import PlayedMetrics, Rewards
 from warpworld.world import World
 

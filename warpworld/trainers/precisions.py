@@ -6,12 +6,12 @@ import re
 
 import torch
 
-from warpworld.config.sections import TrainerConfig
+from warpworld.config import TrainerConfig
 from warpworld.errors import ConfigError
-from warpworld.managers.cpu.runtime import processor
+from warpworld.managers.cpu import processor
 from warpworld.managers.devices import open_backend
-from warpworld.policies.precision import FLOAT32
-from warpworld.runs.machine import processor_name
+from warpworld.policies import FLOAT32
+from warpworld.runs import processor_name
 
 NAMES = {"bf16": "bfloat16", "tf32": "TF32"}
 FLAGS = ("avx512_bf16", "amx_bf16", "bf16")  # of processors with products of bfloat16; the last is ARM's

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.trainers.collecting.metrics import OwnMetric, own_metrics
+from warpworld.trainers.collecting import OwnMetric, own_metrics
 from warpworld.world import World
 
 

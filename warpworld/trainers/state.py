@@ -15,7 +15,7 @@ from warpworld.errors import RunError, TrainingError
 from warpworld.policies import Policy
 
 if TYPE_CHECKING:
-    from warpworld.trainers.algorithms.algorithm import Algorithm
+    from warpworld.trainers.algorithms import Algorithm
     from warpworld.world import World
 
 logger = logging.getLogger(__name__)

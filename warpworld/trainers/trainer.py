@@ -15,7 +15,7 @@ from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
 from warpworld.config.types import REQUIRED
 from warpworld.errors import LoggerError
-from warpworld.policies.precision import products
+from warpworld.policies.layers.precision import products
 from warpworld.runs import Run
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies

@@ -1,6 +1,19 @@
 """Worlds: many envs of one environment, stepped together on one device."""
 
+from warpworld.world.kernel_constants import whole_number
+from warpworld.world.random_actions import RandomActions
+from warpworld.world.reserved import BOOKKEEPING, ON_REQUEST, reserved_arrays
+from warpworld.world.seeding import Seed
 from warpworld.world.step_plan import MAX_KERNELS
 from warpworld.world.world import World
 
-__all__ = ["MAX_KERNELS", "World"]
+__all__ = [
+    "BOOKKEEPING",
+    "MAX_KERNELS",
+    "ON_REQUEST",
+    "RandomActions",
+    "Seed",
+    "World",
+    "reserved_arrays",
+    "whole_number",
+]

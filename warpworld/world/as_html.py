@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warpworld.drawing.html import card, image, table
-from warpworld.drawing.png import drawing_png
+from warpworld.drawing import card, drawing_png, image, table
 from warpworld.world.env_arrays import arrays_of
 
 if TYPE_CHECKING:

@@ -11,9 +11,7 @@ import numpy as np
 
 from warpworld.environment import Kernel
 from warpworld.errors import StoreError
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.program import RunKernel
+from warpworld.managers import DataManager, FunctionManager, RunKernel
 from warpworld.world.env_indices import Envs, env_indices, have_common, last_of_each
 
 if TYPE_CHECKING:

@@ -6,11 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from warpworld.environment import Environment, Group, Kernel
-from warpworld.managers.backend import Backend
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.numbers import Scalar
-from warpworld.managers.program import RunKernel
+from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar
 from warpworld.managers.spellings import stem
 from warpworld.world.kernel_constants import macros_of
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from warpworld.environment import Environment
-from warpworld.environment.declarations import check_names
+from warpworld.environment import Environment, check_names
 from warpworld.errors import DeclarationError, suggest
-from warpworld.managers.data_manager import DataManager
+from warpworld.managers import DataManager
 
 
 def checked_infos(environment: Environment, data: DataManager) -> tuple[str, ...]:

@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.environment import Environment, Group
-from warpworld.environment.params import plain_types
-from warpworld.environment.spaces import space_constants
+from warpworld.environment import Environment, Group, plain_types, space_constants
 from warpworld.errors import DeclarationError, suggest
-from warpworld.managers.numbers import Number, Scalar, scalar_of
-from warpworld.managers.program import AUTORESET, WorldConstants
+from warpworld.managers import AUTORESET, Number, Scalar, WorldConstants, scalar_of
 
 
 def world_constants(num_envs: Any, first_env: Any, seed: Any, autoreset: Any) -> WorldConstants:

@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.environment import Array, Environment
-from warpworld.environment.per_env import per_env_dtypes
+from warpworld.environment import Array, Environment, per_env_dtypes
 from warpworld.errors import DeclarationError, StoreError, suggest
-from warpworld.managers.array_values import converted
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.program import RunKernel
+from warpworld.managers import DataManager, FunctionManager, RunKernel, converted
 
 if TYPE_CHECKING:
     import torch

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.program import RunKernel, Step
+from warpworld.managers import DataManager, RunKernel, Step
 from warpworld.world.random import Random
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from gymnasium.spaces import Box, Space
 
-from warpworld.environment.spaces import action_heads
-from warpworld.world import World
+from warpworld.environment import action_heads
+from warpworld.world.world import World
 
 
 class RandomActions:

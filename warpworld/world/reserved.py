@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from warpworld.environment import Array, Environment, Group
-from warpworld.environment.spaces import action_arrays, action_heads, observation_arrays
+from warpworld.environment import Array, Environment, Group, action_arrays, action_heads, observation_arrays
 from warpworld.errors import DeclarationError
-from warpworld.managers.program import WorldConstants
+from warpworld.managers import WorldConstants
 
 ON_REQUEST = {
     "final_observations": "the last observation of an episode that ended in this step",

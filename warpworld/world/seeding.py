@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.errors import DeclarationError
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.program import WorldConstants
+from warpworld.managers import DataManager, WorldConstants
 from warpworld.world.kernel_constants import whole_number
 from warpworld.world.reserved import own_streams
 

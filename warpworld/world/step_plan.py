@@ -9,7 +9,7 @@ import numpy as np
 
 from warpworld.environment import Array, Environment, Kernel, Phase
 from warpworld.errors import DeclarationError
-from warpworld.managers.program import BeginReset, BeginStep, Copy, EndStep, RunKernel, Step
+from warpworld.managers import BeginReset, BeginStep, Copy, EndStep, RunKernel, Step
 from warpworld.world.phases import PythonStep
 
 MAX_KERNELS = 16  # a kernel's number has four bits of the random counter

@@ -8,13 +8,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
-from warpworld.environment import Environment
-from warpworld.environment.spaces import action_bounds
+from warpworld.environment import Environment, action_bounds
 from warpworld.errors import DeclarationError, StoreError, said
-from warpworld.managers.backend import Backend
+from warpworld.managers import Autoreset, Backend, CheckActions, Step
 from warpworld.managers.capture import captured
 from warpworld.managers.devices import open_backend
-from warpworld.managers.program import Autoreset, CheckActions, Step
 from warpworld.world.kernel_constants import whole_number, world_constants
 from warpworld.world.per_env import set_params
 from warpworld.world.seeding import Seed, seed_envs

@@ -9,15 +9,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.environment import Array, Environment, Group, placed_groups
-from warpworld.environment.spaces import group_suffix, observation_arrays, observation_names
+from warpworld.environment import (
+    Array,
+    Environment,
+    Group,
+    group_suffix,
+    observation_arrays,
+    observation_names,
+    placed_groups,
+)
 from warpworld.errors import DeclarationError, StoreError, suggest
-from warpworld.managers.backend import Backend
-from warpworld.managers.copies import check_copies
-from warpworld.managers.data_manager import DataManager, Kept
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.numbers import Number
-from warpworld.managers.program import Autoreset, Copy, KeepFinal, Step, WorldConstants
+from warpworld.managers import (
+    Autoreset,
+    Backend,
+    Copy,
+    DataManager,
+    FunctionManager,
+    KeepFinal,
+    Kept,
+    Number,
+    Step,
+    WorldConstants,
+    check_copies,
+)
 from warpworld.world.env_indices import Envs
 from warpworld.world.env_states import EnvStates
 from warpworld.world.environment_kernels import EnvironmentKernels

@@ -18,8 +18,8 @@ from warpworld.cli.profile.operations import Operations
 from warpworld.cli.profile.picture import draw_profile
 from warpworld.cli.profile.profile import Profile, Row, profile
 from warpworld.config import config_from_dict
-from warpworld.config.endless import load_endless
-from warpworld.policies.linear_tanh import linear_tanh, pointwise
+from warpworld.config.endless_config import load_endless
+from warpworld.policies.layers.linear_tanh import linear_tanh, pointwise
 from warpworld.trainers.spans import (
     ACT_AND_STEP,
     CHECKS,

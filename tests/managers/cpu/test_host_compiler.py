@@ -17,7 +17,7 @@ from warpworld import Array, World
 from warpworld.errors import BindError, BuildError
 from warpworld.managers.cpu import host_compiler
 from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler
-from warpworld.managers.cpu.runtime import ABI, load_library
+from warpworld.managers.cpu.native_runtime import ABI, load_library
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 pytestmark = pytest.mark.cpu_backend

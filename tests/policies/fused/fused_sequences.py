@@ -15,7 +15,7 @@ from tests.policies.fused.fused_cases import gradient_of
 from warpworld.config import ModelConfig
 from warpworld.environment import Group
 from warpworld.policies import Policy, build_policy
-from warpworld.policies.cells import MinGRU
+from warpworld.policies.layers.cells import MinGRU
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 from warpworld.trainers.algorithms.sequences import Experience, Sequences

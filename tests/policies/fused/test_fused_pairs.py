@@ -71,7 +71,9 @@ def rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(functional, "linear", rounds(products[0]))
     monkeypatch.setattr(functional, "conv1d", rounds(products[1]))
-    monkeypatch.setattr("warpworld.policies.cells.is_reduced", lambda x: True)  # both products of a step, one by one
+    monkeypatch.setattr(
+        "warpworld.policies.layers.cells.is_reduced", lambda x: True
+    )  # both products of a step, one by one
 
     def last(layer: nn.Linear, x: Tensor) -> Tensor:
         return products[0](x, layer.weight, layer.bias)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.distributions import Normal
 from torch.nn import functional
 
-from warpworld.policies.actor_critics import ActorCritics
+from warpworld.policies.networks.actor_critics import ActorCritics
 
 
 @dataclass(frozen=True)

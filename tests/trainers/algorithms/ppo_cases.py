@@ -9,7 +9,7 @@ import torch
 from gymnasium.spaces import Box
 
 from warpworld.policies import MLP, Categorical, Policy
-from warpworld.policies.distributions import log_prob
+from warpworld.policies.distributions.distribution import log_prob
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 

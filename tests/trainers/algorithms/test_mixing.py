@@ -15,7 +15,7 @@ from torch.nn import functional
 from warpworld.config import config_from_dict
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
-from warpworld.policies.mixing import MonotonicMixer, TeamQNetwork
+from warpworld.policies.networks.mixing import MonotonicMixer, TeamQNetwork
 from warpworld.trainers.algorithms import get_algorithm
 from warpworld.trainers.algorithms.mixing import Mixing
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled

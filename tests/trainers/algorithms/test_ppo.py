@@ -23,7 +23,7 @@ from tests.trainers.algorithms.ppo_cases import (
     seeded,
 )
 from warpworld.errors import RunError, StoreError
-from warpworld.policies.distributions import log_prob
+from warpworld.policies.distributions.distribution import log_prob
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.minibatches import Minibatches

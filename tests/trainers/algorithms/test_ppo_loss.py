@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trainers.algorithms.ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
-from warpworld.policies.distributions import log_prob_and_entropy
+from warpworld.policies.distributions.distribution import log_prob_and_entropy
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.ppo import ppo_loss
 

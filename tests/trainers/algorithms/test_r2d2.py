@@ -15,7 +15,7 @@ from torch.nn import functional
 from warpworld.config import config_from_dict
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
-from warpworld.policies.q_network import RecurrentQNetwork
+from warpworld.policies.networks.q_network import RecurrentQNetwork
 from warpworld.trainers.algorithms.r2d2 import R2D2, R2D2Settings
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.replay import Windows

@@ -15,8 +15,8 @@ from tests.trainers.small_worlds import FixedPolicy, Relay, Still
 from warpworld.environment import Environment
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.policies import Policy
-from warpworld.policies.distributions import Gaussian
-from warpworld.policies.mlp import MLP
+from warpworld.policies.distributions.distribution import Gaussian
+from warpworld.policies.networks.mlp import MLP
 from warpworld.policies.packed import perceptron_of
 from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import ActingKernel, why_not

@@ -16,7 +16,7 @@ from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import FixedPolicy, Relay, Still, same_logits, seen_as_logits, space
 from warpworld.environment import Environment, Group
 from warpworld.errors import DeclarationError, StoreError
-from warpworld.policies.distributions import log_prob
+from warpworld.policies.distributions.distribution import log_prob
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
 from warpworld.world.random import philox

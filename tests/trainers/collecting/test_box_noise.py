@@ -12,9 +12,9 @@ from torch import Tensor
 from tests.trainers.small_worlds import Aim, constant
 from warpworld.environment import Array, Environment, get_environment
 from warpworld.policies import MLP, Policy
-from warpworld.policies.deterministic import Deterministic
+from warpworld.policies.distributions.deterministic import Deterministic
+from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
 from warpworld.policies.samplers import Noise, NoisySampler, SamplerMaker, SquashedSampler
-from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.world import World
 

@@ -14,7 +14,7 @@ from tests.trainers.recorded import Recorded
 from warpworld import World
 from warpworld.errors import TrainingError
 from warpworld.policies import ObservationRows
-from warpworld.policies.preprocessing import Preprocessing
+from warpworld.policies.inputs.preprocessing import Preprocessing
 from warpworld.trainers.trainer import Trainer
 
 TWINS = [("bytes", "scaled"), ("choices", "one_hot"), ("flags", "one_hot"), ("mixed", "widened")]

@@ -13,9 +13,9 @@ from torch import Tensor
 import warpworld
 from tests.policies.test_gated_mean import given, plain
 from warpworld import World
-from warpworld.policies.cells import MinGRU
-from warpworld.policies.distributions import Categorical
-from warpworld.policies.gated_mean import gated_mean
+from warpworld.policies.distributions.distribution import Categorical
+from warpworld.policies.layers.cells import MinGRU
+from warpworld.policies.layers.gated_mean import gated_mean
 from warpworld.policies.recurrent import RecurrentNetwork, RecurrentPolicy
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
 

@@ -10,9 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
 from warpworld.adapters.external.wrappers import action_wrapper, short
-from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.library_actions import is_whole, stored_action
-from warpworld.environment.spaces import space_actions
+from warpworld.environment import as_gymnasium, is_whole, space_actions, stored_action
 from warpworld.errors import DeclarationError
 
 MOST_CHOICES = 2**24  # of one agent; a policy has an output for each

@@ -14,8 +14,7 @@ from warpworld.adapters.external.action_form import ActionForm
 from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
 from warpworld.adapters.external.calling import Calling
 from warpworld.adapters.external.observation_form import ObservationForm, shown
-from warpworld.environment import Group
-from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment import Group, as_gymnasium
 from warpworld.errors import DeclarationError, suggest
 
 _NUMBER = re.compile(r"[_ ]?\d+\Z")

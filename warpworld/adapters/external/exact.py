@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, MultiBinary, Space
 
-from warpworld.environment.observation_parts import part_of
+from warpworld.environment import part_of
 
 _WHOLE_IN_FLOAT32 = 2**24
 

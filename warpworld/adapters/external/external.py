@@ -12,9 +12,18 @@ from gymnasium.spaces import Box
 
 from warpworld.adapters.external.envs import Envs, Observations
 from warpworld.adapters.external.libraries import get_opener
-from warpworld.environment import Environment, Group, Phase, eager_phase, placed_groups, register
-from warpworld.environment.library_actions import is_whole
-from warpworld.environment.spaces import group_suffix, observation_names, space_actions
+from warpworld.environment import (
+    Environment,
+    Group,
+    Phase,
+    eager_phase,
+    group_suffix,
+    is_whole,
+    observation_names,
+    placed_groups,
+    register,
+    space_actions,
+)
 from warpworld.errors import DeclarationError, WarpworldError
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from warpworld.adapters.external.action_form import MOST_CHOICES, ActionForm, le
 from warpworld.adapters.external.action_masks import MASK_KEYS, size_of_space
 from warpworld.adapters.external.exact import lost_number
 from warpworld.adapters.external.wrappers import observation_wrapper, short
-from warpworld.environment.observation_parts import SERVED, part_of
+from warpworld.environment import SERVED, part_of
 from warpworld.errors import DeclarationError
 
 logger = logging.getLogger(__name__)

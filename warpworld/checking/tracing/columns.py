@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpworld.environment import Array, Group
-from warpworld.environment.spaces import action_arrays, group_suffix, observation_arrays, observation_names
+from warpworld.environment import Array, Group, action_arrays, group_suffix, observation_arrays, observation_names
 from warpworld.world import World
 
 LEADING = ("step", "episode", "event", "agent", "group")

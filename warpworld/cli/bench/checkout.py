@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.errors import RunError, suggest
-from warpworld.trainers.session.signals import sigterm_raises
+from warpworld.trainers.session import sigterm_raises
 
 ENDED_BY_SIGTERM = 128 + signal.SIGTERM  # the exit status, as of all programs
 

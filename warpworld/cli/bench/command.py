@@ -138,7 +138,7 @@ def _trained(name: str, words: Sequence[str], label: str) -> Side:
         ConfigError: there is no such config or key.
     """
     from warpworld.cli.bench.sides import Side
-    from warpworld.config.endless import load_endless
+    from warpworld.config import load_endless
 
     load_endless(name, words)  # better refused before another is measured than after
     return Side(label, name, dict(word.split("=", 1) for word in words), is_trained=True)
@@ -172,7 +172,7 @@ def _varied(given: str | None) -> list[list[str]]:
 def _print(rows: Sequence[Measured], per_name: int) -> None:
     """A line for each side; those of one environment or config are compared with the first of them."""
     from warpworld.cli.bench.rounds import Middle, ratios
-    from warpworld.managers.shortage import amount
+    from warpworld.managers import amount
 
     are_trained = bool(rows[0].rollouts)
     first_columns = ["config" if are_trained else "environment", "agents", "env steps/s", "agent steps/s"]

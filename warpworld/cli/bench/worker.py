@@ -92,9 +92,8 @@ class Training:
     """Trains a config by iterations, which are a rollout and an update each; nothing is written."""
 
     def __init__(self, name: str, num_envs: int | None, settings: dict[str, Any], device: str | None) -> None:
-        from warpworld.config.endless import load_endless
-        from warpworld.trainers.cpu_tuning import tune_for_cpu
-        from warpworld.trainers.trainer import Trainer
+        from warpworld.config import load_endless
+        from warpworld.trainers import Trainer, tune_for_cpu
 
         options = {"trainer.num_envs": num_envs, "trainer.device": device}
         given = {**settings, **{key: value for key, value in options.items() if value is not None}}
@@ -116,7 +115,7 @@ def _drawn(world: Any, generator: Any) -> dict[str, Any]:
     import numpy as np
     import torch
 
-    from warpworld.environment.spaces import action_heads
+    from warpworld.environment import action_heads
 
     drawn: dict[str, Any] = {}
     for group in world.groups.values():

@@ -21,11 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from warpworld.cli.board.curves import Curves
 from warpworld.cli.board.index import RunIndex
 from warpworld.cli.board.pages import board_page, board_script, board_style, replay_page
-from warpworld.config.saved import read_saved
+from warpworld.config import read_saved
 from warpworld.errors import ConfigError, WarpworldError
 from warpworld.files import read_file, reason
-from warpworld.runs import RunFolder
-from warpworld.runs.differences import differing, flat, labels
+from warpworld.runs import RunFolder, differing, flat, labels
 
 HOSTS = ("127.0.0.1", "localhost")  # a page elsewhere whose name leads here must not read the board
 MOST_SELECTED = 12  # runs that are overlaid

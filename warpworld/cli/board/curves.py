@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.files import check_file
-from warpworld.runs import RunFolder
-from warpworld.runs.episode_means import recent_means
-from warpworld.runs.metric_files import Damage, good_rows, whole_lines
-from warpworld.runs.metrics import EPISODES, of_episodes
+from warpworld.runs import EPISODES, Damage, RunFolder, good_rows, of_episodes, recent_means, whole_lines
 
 MOST_RUNS = 32  # whose numbers are kept
 MOST_METRICS = 500  # of a run; what a hostile file names beyond is left out

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from warpworld.files import readable
-from warpworld.runs import RunFolder
-from warpworld.runs.summary import run_folders
+from warpworld.runs import RunFolder, run_folders
 
 READ = ("config.yaml", "metrics.jsonl", "timing.jsonl", "machine.json", "replay.html", "league.json")
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from warpworld.cli.board.fenced import READ, fenced_runs
 from warpworld.errors import RunError
-from warpworld.runs import RunFolder
-from warpworld.runs.summary import RunSummary, is_training, summarise
+from warpworld.runs import RunFolder, RunSummary, is_training, summarise
 
 SECONDS = 2.0  # between two looks at the folder
 REST = 4.0  # times as long as a look took, so that large folders leave the machine to those who train

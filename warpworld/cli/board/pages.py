@@ -10,10 +10,9 @@ from functools import cache
 from pathlib import Path
 from string import Template
 
-from warpworld.drawing.html import escaped
+from warpworld.drawing import escaped
 from warpworld.files import readable
-from warpworld.report.pages import asset, style
-from warpworld.report.replay import read_replay, replay_page_of
+from warpworld.report import asset, read_replay, replay_page_of, style
 from warpworld.runs import RunFolder
 
 SCRIPTS = ("lines.js", "runs.js", "details.js", "board.js")

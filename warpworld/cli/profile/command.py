@@ -40,9 +40,9 @@ def _profile(arguments: argparse.Namespace) -> int:
     from warpworld.cli.profile.advice import advice
     from warpworld.cli.profile.picture import draw_profile
     from warpworld.cli.profile.profile import profile
-    from warpworld.config.endless import load_endless
+    from warpworld.config import load_endless
     from warpworld.managers.devices import open_backend
-    from warpworld.trainers.cpu_tuning import tune_for_cpu
+    from warpworld.trainers import tune_for_cpu
 
     name, *overrides = arguments.words
     config = load_endless(name, [*overrides, *option_overrides(arguments)])

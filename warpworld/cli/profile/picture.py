@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from warpworld.cli.profile.profile import Profile
-from warpworld.drawing.figures import figure
-from warpworld.drawing.palette import SERIES
+from warpworld.drawing import SERIES, figure
 
 SMALLEST = 0.005  # share of an iteration below which a part has no bar
 

@@ -12,9 +12,9 @@ import torch
 from warpworld.cli.profile.machine import Peak, measure_peak
 from warpworld.cli.profile.operations import Operations
 from warpworld.cli.profile.span_timer import SpanTimer
-from warpworld.config import RunConfig, config_from_dict
-from warpworld.config.endless import endless
-from warpworld.trainers.algorithms.off_policy import OffPolicy
+from warpworld.config import RunConfig, config_from_dict, endless
+from warpworld.trainers import Trainer, timed_iterations
+from warpworld.trainers.algorithms import OffPolicy
 from warpworld.trainers.spans import (
     ACT_AND_STEP,
     DRAW,
@@ -35,8 +35,6 @@ from warpworld.trainers.spans import (
     Span,
     recording,
 )
-from warpworld.trainers.timing import timed_iterations
-from warpworld.trainers.trainer import Trainer
 
 WARM_UP = 3  # iterations that do not count
 LEAST = 3  # iterations that count

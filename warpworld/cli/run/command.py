@@ -39,7 +39,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from warpworld.checking.tracing.trace import Trace
+    from warpworld.checking import Trace
     from warpworld.cli.run.stepping import step_at_random
     from warpworld.world import World
 
@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> None:
-    from warpworld.runs.metrics import own_metrics
+    from warpworld.runs import own_metrics
 
     name, steps = world.environment.name, arguments.steps
     envs, agents = _counted(world.num_envs, "env"), _counted(world.num_agents, "agent")

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from warpworld.checking.tracing.trace import Trace
-from warpworld.trainers.readings import PlayedMetrics, Rewards
-from warpworld.world import World
-from warpworld.world.random_actions import RandomActions
+from warpworld.checking import Trace
+from warpworld.trainers import PlayedMetrics, Rewards
+from warpworld.world import RandomActions, World
 
 
 @dataclass

@@ -36,7 +36,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from warpworld.cli.sweep.sweep_file import SweepPlan
     from warpworld.cli.sweep.trials import Trials
     from warpworld.cli.sweep.workers import Workers
-    from warpworld.trainers.session.signals import StopOnSignal
+    from warpworld.trainers.session import StopOnSignal
 
     plan = SweepPlan(arguments.file)
     study = open_study(plan)

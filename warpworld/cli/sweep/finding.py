@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from warpworld.config import RunConfig
-from warpworld.config.saved import read_saved
+from warpworld.config import RunConfig, read_saved
 from warpworld.errors import ConfigError
-from warpworld.runs.folder import RunFolder
+from warpworld.runs import RunFolder
 
 
 def found_run(config: RunConfig) -> RunFolder | None:

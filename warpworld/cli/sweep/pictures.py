@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.drawing.figures import figure
-from warpworld.drawing.palette import SERIES
+from warpworld.drawing import SERIES, figure
 
 if TYPE_CHECKING:
     import optuna

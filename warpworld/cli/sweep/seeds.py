@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from warpworld.cli.sweep.workers import Training, Workers
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError
-from warpworld.runs.folder import as_folder_name
+from warpworld.runs import as_folder_name
 
 
 def seeded_configs(source: str, overrides: Sequence[str], count: int) -> Iterator[tuple[RunConfig, list[str]]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.sweep.sweep_file import Space, SweepPlan
 from warpworld.errors import SweepError
-from warpworld.runs.differences import flat, shown_value
+from warpworld.runs import flat, shown_value
 
 if TYPE_CHECKING:
     import optuna

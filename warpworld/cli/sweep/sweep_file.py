@@ -9,17 +9,13 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter
 
 from warpworld.cli.sweep.finding import as_json, determining
-from warpworld.config import load_config, packaged_configs
-from warpworld.config.document import Document
+from warpworld.config import Count, Document, Label, Section, Text, dump_value, load_config, validated
 from warpworld.config.encodable import check_encodable
-from warpworld.config.errors import validated
 from warpworld.config.keys import KeyPath
-from warpworld.config.sections import Section
-from warpworld.config.types import Count, Label, Text
-from warpworld.config.yaml_dialect import dump_value
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason
-from warpworld.runs.folder import as_folder_name
+from warpworld.packaged import packaged_configs
+from warpworld.runs import as_folder_name
 
 
 class Space(Section):

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 from warpworld.cli.sweep.study import HEARTBEAT_SECONDS, distributions
 from warpworld.cli.sweep.sweep_file import SweepPlan
 from warpworld.cli.sweep.workers import Training, Workers
-from warpworld.config import load_config
-from warpworld.config.yaml_dialect import dump_value
+from warpworld.config import dump_value, load_config
 from warpworld.errors import ConfigError, SweepError, suggest
-from warpworld.runs.episode_means import FEWEST
-from warpworld.runs.metric_files import read_metrics
-from warpworld.runs.metrics import episodes_of, mean_of_last_tenth, of_episodes, points_of
+from warpworld.runs import FEWEST, episodes_of, mean_of_last_tenth, of_episodes, points_of, read_metrics
 
 if TYPE_CHECKING:
     import optuna

@@ -15,8 +15,7 @@ from typing import IO
 
 from warpworld.cli.sweep.finding import found_run
 from warpworld.config import RunConfig
-from warpworld.runs.folder import RunFolder
-from warpworld.runs.summary import summarise
+from warpworld.runs import RunFolder, summarise
 
 POLL_SECONDS = 0.2
 PR_SET_PDEATHSIG = 1  # of Linux's prctl

@@ -43,7 +43,7 @@ def add_parsers(commands: Any) -> None:
 def _trace(arguments: argparse.Namespace) -> int:
     from warpworld.cli.trace.playing import trace_policies
     from warpworld.errors import RunError
-    from warpworld.trainers.evaluate import load_policies
+    from warpworld.trainers import load_policies
 
     names = [given for given in arguments.arrays if not given.endswith(".npz")]
     npz = arguments.npz or next((given for given in arguments.arrays if given not in names), None)

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warpworld.checking.tracing.trace import Trace
+from warpworld.checking import Trace
 from warpworld.config import RunConfig
 from warpworld.errors import RunError
-from warpworld.trainers.building import build_world
-from warpworld.trainers.play import build_actors
+from warpworld.trainers import build_actors, build_world
 
 if TYPE_CHECKING:
     from warpworld.policies import Policy

@@ -45,9 +45,9 @@ def _tune(arguments: argparse.Namespace) -> int:
     from warpworld.cli.tune.picture import draw_search
     from warpworld.cli.tune.search import Search
     from warpworld.config import load_config
-    from warpworld.managers.cpu.workers import available_cores
+    from warpworld.managers.cpu import available_cores
     from warpworld.managers.devices import open_backend
-    from warpworld.trainers.cpu_tuning import tune_for_cpu
+    from warpworld.trainers import tune_for_cpu
 
     name, *overrides = arguments.words
     config = load_config(name, [*overrides, *option_overrides(arguments)])
@@ -103,7 +103,7 @@ def _enough(found: Found) -> str:
 
 def _table(name: str, row: Sequence[Tried], best: Mapping[str, Any]) -> list[list[str]]:
     """Lines of a table: one setting's values, env steps per second of each kind, the gain of training, memory."""
-    from warpworld.managers.shortage import amount
+    from warpworld.managers import amount
 
     lines = [[name, *KINDS, "gain", "agent steps/s", "store", ""]]
     for tried in row:

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warpworld.config import LearnerConfig, RunConfig, config_from_dict
-from warpworld.config.endless import endless
+from warpworld.config import LearnerConfig, RunConfig, config_from_dict, endless
 from warpworld.errors import WarpworldError
-from warpworld.trainers.timing import Times, timed_iterations
-from warpworld.trainers.trainer import Trainer
+from warpworld.trainers import Times, Trainer, timed_iterations
 
 WARM_UP = 1  # iterations that do not count
 LEAST = 3  # iterations that count

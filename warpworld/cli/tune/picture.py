@@ -6,8 +6,7 @@ from pathlib import Path
 
 from warpworld.cli.tune.choice import KINDS
 from warpworld.cli.tune.search import Found
-from warpworld.drawing.figures import INK, figure
-from warpworld.drawing.palette import SERIES
+from warpworld.drawing import INK, SERIES, figure
 
 
 def draw_search(found: Found, name: str, path: Path) -> Path:

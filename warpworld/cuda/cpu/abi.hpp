@@ -1,4 +1,4 @@
-// What passes between a compiled kernel module, the runtime library and Python (managers/cpu/runtime.py
+// What passes between a compiled kernel module, the runtime library and Python (managers/cpu/native_runtime.py
 // mirrors these structs).
 #pragma once
 

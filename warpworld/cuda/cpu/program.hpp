@@ -1,5 +1,5 @@
 // A program is what one native call does: a list of steps that each worker takes its share of the envs through.
-// managers/cpu/runtime.py mirrors these structs.
+// managers/cpu/native_runtime.py mirrors these structs.
 #pragma once
 
 #include <string.h>

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Group
-from warpworld.eyes.plans.constants import RADIUS
+from warpworld.eyes.plans import RADIUS
 
 if TYPE_CHECKING:
     from warpworld.envs.deathmatch.deathmatch import Deathmatch

@@ -15,8 +15,7 @@ from gymnasium.spaces import Discrete
 
 from warpworld.drawing import Drawing, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, Range, register
-from warpworld.eyes.drawing import draw_indoor, texel_stretches
-from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
+from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, texel_stretches
 
 
 @register("explorer")

@@ -15,8 +15,7 @@ from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing
 from warpworld.environment import Array, Group, Kernel, Phase, Range, register
-from warpworld.eyes.drawing import draw_indoor
-from warpworld.eyes.indoor import Indoor, IndoorParams, camera_kernel
+from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor
 
 
 @dataclass(frozen=True)

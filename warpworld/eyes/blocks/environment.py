@@ -10,8 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 
 from warpworld.drawing import Drawing
-from warpworld.environment import Array, Kernel, Phase, Range
-from warpworld.environment.environment import placed_groups
+from warpworld.environment import Array, Kernel, Phase, Range, placed_groups
 from warpworld.errors import DeclarationError
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.blocks.lives import RandomLifespans

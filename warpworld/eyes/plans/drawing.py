@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warpworld.drawing import Discs, Drawing, Image, Segments
-from warpworld.drawing.palette import rgb
+from warpworld.drawing import Discs, Drawing, Image, Segments, rgb
 from warpworld.eyes.plans.constants import OUTSIDE
 from warpworld.eyes.plans.plan import Plan
 

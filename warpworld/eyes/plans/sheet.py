@@ -9,10 +9,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from warpworld.drawing import Drawing
-from warpworld.drawing.canvas import SMOOTH, font, paint
-from warpworld.drawing.palette import colour_table
-from warpworld.drawing.writing import write_whole
+from warpworld.drawing import SMOOTH, Drawing, colour_table, font, paint, write_whole
 from warpworld.eyes.plans.drawing import FLOORS, LAMP, SLAB, draw_plan
 from warpworld.eyes.plans.plan import Plan
 

@@ -1,1 +1,26 @@
 """The backend that runs kernels on the host's cores."""
+
+from typing import TYPE_CHECKING
+
+from warpworld.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from warpworld.managers.cpu.backend import CpuBackend as CpuBackend
+    from warpworld.managers.cpu.host_compiler import KERNEL_FLAGS as KERNEL_FLAGS
+    from warpworld.managers.cpu.host_compiler import HostCompiler as HostCompiler
+    from warpworld.managers.cpu.host_compiler import find_compiler as find_compiler
+    from warpworld.managers.cpu.host_compiler import source_line as source_line
+    from warpworld.managers.cpu.host_compiler import source_lines as source_lines
+    from warpworld.managers.cpu.module import Module as Module
+    from warpworld.managers.cpu.native_library import NativeLibrary as NativeLibrary
+    from warpworld.managers.cpu.native_library import WorkerLoop as WorkerLoop
+    from warpworld.managers.cpu.native_runtime import ErrorCode as ErrorCode
+    from warpworld.managers.cpu.native_runtime import headers as headers
+    from warpworld.managers.cpu.native_runtime import processor as processor
+    from warpworld.managers.cpu.native_runtime import runtime as runtime
+    from warpworld.managers.cpu.program import CpuProgram as CpuProgram
+    from warpworld.managers.cpu.refused_words import why_not_on_cpu as why_not_on_cpu
+    from warpworld.managers.cpu.workers import MAX_WORKERS as MAX_WORKERS
+    from warpworld.managers.cpu.workers import available_cores as available_cores
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

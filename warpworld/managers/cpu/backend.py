@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warpworld.errors import DeviceError
-from warpworld.managers.build_cache import cached, content_key
-from warpworld.managers.compiler_errors import explain_failure
+from warpworld.managers import (
+    DataManager,
+    KernelSource,
+    Program,
+    Step,
+    WorldConstants,
+    cached,
+    content_key,
+    explain_failure,
+)
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
 from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
+from warpworld.managers.cpu.native_runtime import headers, processor, runtime
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.refused_words import why_not_on_cpu
-from warpworld.managers.cpu.runtime import headers, processor, runtime
 from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import KernelSource
-from warpworld.managers.program import Program, Step, WorldConstants
 
 if TYPE_CHECKING:
     import torch

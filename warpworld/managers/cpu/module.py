@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from warpworld.errors import BuildError
+from warpworld.managers import KernelSource, host_address
+from warpworld.managers.cpu.native_runtime import load_library
 from warpworld.managers.cpu.refused_words import of_word
-from warpworld.managers.cpu.runtime import load_library
 from warpworld.managers.device_variables import Filled
-from warpworld.managers.kernel_source import KernelSource, host_address
 
 
 class Module:

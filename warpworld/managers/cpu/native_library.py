@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from warpworld.errors import BuildError, KernelError
-from warpworld.managers.build_cache import cached, content_key
-from warpworld.managers.compiler_errors import first_error
+from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
 from warpworld.managers.cpu.host_compiler import LIBRARY_FLAGS, find_compiler
-from warpworld.managers.cpu.runtime import (
+from warpworld.managers.cpu.native_runtime import (
     ErrorCode,
     NativeProgram,
     NativeStep,
@@ -21,7 +20,6 @@ from warpworld.managers.cpu.runtime import (
     processor,
     runtime,
 )
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 NO_TIMEOUT = 2**30  # milliseconds: these functions end by themselves, however large the networks
 

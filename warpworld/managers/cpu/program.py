@@ -15,19 +15,14 @@ from typing import Any
 import numpy as np
 
 from warpworld.errors import DeviceError, KernelError
-from warpworld.managers.c_structs import context_of
-from warpworld.managers.copies import copy_fields
-from warpworld.managers.cpu.host_compiler import source_line
-from warpworld.managers.cpu.runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
-from warpworld.managers.legal_actions import ActionBounds
-from warpworld.managers.program import (
+from warpworld.managers import (
+    INCLUDE_FOLDER,
     Argument,
     BeginReset,
     BeginStep,
     CheckActions,
     Copy,
+    DataManager,
     EndStep,
     KeepFinal,
     Program,
@@ -35,7 +30,12 @@ from warpworld.managers.program import (
     RunKernel,
     Step,
     WorldConstants,
+    copy_fields,
 )
+from warpworld.managers.c_structs import context_of
+from warpworld.managers.cpu.host_compiler import source_line
+from warpworld.managers.cpu.native_runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
+from warpworld.managers.legal_actions import ActionBounds
 
 
 class CpuProgram:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from warpworld.errors import suggest
-from warpworld.managers.kernel_source import TOOLKIT
+from warpworld.managers import TOOLKIT
 
 _GPU_ONLY = "put it and what uses it under `#ifdef __CUDACC__`, which a CPU leaves out, with another way under #else"
 _OF_THE_WORLD = "memory, streams and launches are the world's; remove it, or put it under `#ifdef __CUDACC__`"

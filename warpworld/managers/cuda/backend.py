@@ -7,18 +7,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import BuildError, DeviceError
-from warpworld.managers.build_cache import cached, content_key
-from warpworld.managers.compiler_errors import explain_failure
+from warpworld.managers import (
+    INCLUDE_FOLDER,
+    CheckActions,
+    DataManager,
+    KernelSource,
+    Program,
+    RunKernel,
+    Step,
+    WorldConstants,
+    cached,
+    content_key,
+    cuda_entry,
+    explain_failure,
+)
 from warpworld.managers.cuda.compiler import HOW_TO_GET_ONE, CudaCompiler, find_cuda_compiler
 from warpworld.managers.cuda.driver import Driver, dotted, driver_of, load_pycuda
 from warpworld.managers.cuda.faults import first_line, waits_for_launches
 from warpworld.managers.cuda.launches import launches_of
 from warpworld.managers.cuda.program import CudaProgram
 from warpworld.managers.cuda.torch_gpu import Gpu, TorchGpu
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, cuda_entry
 from warpworld.managers.legal_actions import ActionBounds
-from warpworld.managers.program import CheckActions, Program, RunKernel, Step, WorldConstants
 from warpworld.managers.signature import read_signatures
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from warpworld.errors import BuildError, DeviceError
-from warpworld.managers.kernel_source import INCLUDE_FOLDER
+from warpworld.managers import INCLUDE_FOLDER
 from warpworld.managers.tools import run_tool, words_of
 
 HOW_TO_GET_ONE = 'install the CUDA toolkit, or run: pip install "cuda-toolkit[nvcc,crt,cccl,nvvm]"'

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
-from warpworld.managers.copies import copy_fields
-from warpworld.managers.data_manager import DataManager
-from warpworld.managers.program import (
+from warpworld.managers import (
     Argument,
     BeginReset,
     BeginStep,
     CheckActions,
     Copy,
+    DataManager,
     KeepFinal,
     RunKernel,
     Step,
     WorldConstants,
+    copy_fields,
 )
+from warpworld.managers.c_structs import INT, POINTER, UINT64, Context, context_of, struct
 
 # ---- structs of cuda/gpu/launch.cuh ---------------------------------------------------------------------------------
 MAX_COPIES = 8

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from warpworld.errors import KernelError
+from warpworld.managers import Program
 from warpworld.managers.cuda.driver import Driver
 from warpworld.managers.cuda.faults import explain_earlier_fault, explain_launch, waits_for_launches
 from warpworld.managers.cuda.launches import Launch
 from warpworld.managers.cuda.torch_gpu import Gpu
-from warpworld.managers.program import Program
 
 if TYPE_CHECKING:
     import torch

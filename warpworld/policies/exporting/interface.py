@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.environment.observation_parts import subspaces
+from warpworld.environment import subspaces
 from warpworld.errors import ExportError
 from warpworld.policies import Categorical, Policy
 

@@ -7,8 +7,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies import ObservationRows, Policy
-from warpworld.policies.callers_spaces import Observed
+from warpworld.policies import ObservationRows, Observed, Policy
 from warpworld.policies.exporting.interface import (
     ACTION,
     ACTION_MASK,

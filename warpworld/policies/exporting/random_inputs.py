@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from warpworld.environment.observation_parts import Part
+from warpworld.environment import Part
 from warpworld.policies import ObservationNormaliser, ObservationRows, Policy
 from warpworld.policies.exporting.interface import ACTION_MASK, Interface
 

@@ -5,6 +5,7 @@ from warpworld.policies.fused.adam import FusedAdam
 from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
 from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fused_networks
 from warpworld.policies.fused.gae import fused_gae
+from warpworld.policies.fused.gated_means import NativeMean
 from warpworld.policies.fused.gradients import FusedGradients
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.shuffling import Shuffler
@@ -17,6 +18,7 @@ __all__ = [
     "FusedGradients",
     "FusedNetworks",
     "Loss",
+    "NativeMean",
     "Shuffler",
     "fuse",
     "fused_actor",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from warpworld.managers.program import RunHostFunction
+from warpworld.managers import RunHostFunction
 from warpworld.policies.fused.calls import ActingCall, Places, Runs, check
 from warpworld.policies.fused.library import library
 

@@ -2,7 +2,7 @@
 // is a linear layer before them, whose slab they find it in; its gradient is left in the same place.
 //
 // Formulas: an LSTM's and a GRU's are those of torch.nn.LSTMCell and GRUCell, a minimal GRU's those of
-// policies/gated_mean.py.
+// policies/layers/gated_mean.py.
 #pragma once
 
 #include "mean.hpp"

@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 
 from warpworld.errors import BuildError, ConfigError, DeviceError
-from warpworld.policies.cells import MinGRU
-from warpworld.policies.distributions import Categorical, Gaussian
+from warpworld.policies import FLOAT32, Categorical, Gaussian, MinGRU, Policy
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.plan import why_not
-from warpworld.policies.policy import Policy
-from warpworld.policies.precision import FLOAT32
 
 logger = logging.getLogger(__name__)
 

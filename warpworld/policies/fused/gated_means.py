@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from warpworld.managers.cpu.native_library import NativeLibrary, WorkerLoop
-from warpworld.managers.cpu.workers import MAX_WORKERS
+from warpworld.managers.cpu import MAX_WORKERS, NativeLibrary, WorkerLoop
 
 SOURCE = Path(__file__).resolve().parent / "gated_mean.cpp"
 

@@ -1,5 +1,5 @@
 // The loss of an actor whose actions lie in a Box, on one tile of samples, and its gradient at the means and at the
-// logarithms of the widths. The formulas are those of `Gaussian` in policies/distributions.py.
+// logarithms of the widths. The formulas are those of `Gaussian` in policies/distributions/distribution.py.
 #pragma once
 
 #include "losses.hpp"

@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 from torch import Tensor, nn
 
-from warpworld.policies.cells import GRU, LSTM, MinGRU
+from warpworld.policies import GRU, LSTM, MinGRU
 from warpworld.policies.fused.modules import Activation
 
 _INT, _POINTER = ctypes.c_int, ctypes.c_void_p

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 
 from warpworld.errors import BuildError
-from warpworld.managers.cpu.native_library import NativeLibrary
+from warpworld.managers.cpu import NativeLibrary
 
 SOURCE = Path(__file__).resolve().parent / "fused.cpp"
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import DeviceError, StoreError
-from warpworld.managers.cpu.native_library import WorkerLoop
-from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
+from warpworld.managers.cpu import MAX_WORKERS, WorkerLoop, available_cores
+from warpworld.policies import FLOAT32
 from warpworld.policies.fused.calls import (
     ForwardCall,
     GradientCall,
@@ -29,7 +29,6 @@ from warpworld.policies.fused.layout import HeadShape, TrunkShape
 from warpworld.policies.fused.library import library
 from warpworld.policies.fused.modules import UnfitError
 from warpworld.policies.fused.plan import plan
-from warpworld.policies.precision import FLOAT32
 
 _NO_SUCH_ROW, _NO_SUCH_ACTION = -2, -3  # of fused_begin_gradient and fused_take_steps
 

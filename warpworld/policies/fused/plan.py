@@ -9,15 +9,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from warpworld.policies.cells import GRU, LSTM, MinGRU
-from warpworld.policies.encoders import BranchEncoder
+from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, Layers, MinGRU, MultiInput, Recurrent, Shared
 from warpworld.policies.fused.layout import PADDING, HeadShape, Trunk, View, Weights
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
-from warpworld.policies.layers import Layers
-from warpworld.policies.mlp import MLP
-from warpworld.policies.multi_input import MultiInput
-from warpworld.policies.recurrent import Recurrent
-from warpworld.policies.shared import Shared
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 

@@ -7,8 +7,7 @@ import ctypes
 import torch
 from torch import Tensor
 
-from warpworld.managers.cpu.native_library import WorkerLoop
-from warpworld.managers.cpu.workers import MAX_WORKERS
+from warpworld.managers.cpu import MAX_WORKERS, WorkerLoop
 from warpworld.policies.fused.library import found_library
 
 _POINTER, _INT64 = ctypes.c_void_p, ctypes.c_int64

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from torch import Tensor
 
 from warpworld.environment import Group
-from warpworld.managers.program import RunKernel
+from warpworld.managers import RunKernel
 
 if TYPE_CHECKING:
     from warpworld.world import World

@@ -7,16 +7,18 @@ from warpworld.trainers.algorithms.box_exploration import noise_scale
 from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
-from warpworld.trainers.algorithms.off_policy import OffPolicySettings
+from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
 from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy
 from warpworld.trainers.algorithms.on_policy_settings import OnPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.transition_settings import TransitionSettings
+from warpworld.trainers.processes import ALONE, ProcessGroup
 
 __all__ = [
     "ALGORITHMS",
+    "ALONE",
     "ActorCritic",
     "ActorCriticSettings",
     "Algorithm",
@@ -26,9 +28,11 @@ __all__ = [
     "Losses",
     "Mixing",
     "MixingSettings",
+    "OffPolicy",
     "OffPolicySettings",
     "OnPolicy",
     "OnPolicySettings",
+    "ProcessGroup",
     "Progress",
     "QLearning",
     "QSettings",

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from warpworld.config import Count, Fault, Fraction, PositiveSchedule, Sizes
 from warpworld.environment import Group, action_layout
 from warpworld.policies import Policy, backward, build_policy, observation_size, of_stacks
-from warpworld.policies.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
-from warpworld.policies.deterministic import Deterministic
+from warpworld.policies.distributions.deterministic import Deterministic
+from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
+from warpworld.policies.networks.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
 from warpworld.policies.samplers import Sampler, SamplerContext, scaling_to
-from warpworld.policies.squashed_gaussian import SquashedGaussian
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters

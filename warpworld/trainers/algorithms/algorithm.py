@@ -15,7 +15,7 @@ from warpworld.config import LearnerConfig
 from warpworld.environment import Environment, Group, critic_space
 from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting import Collector, History
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.spans import NORMALISER, spanned
 
 

@@ -10,13 +10,17 @@ from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotNegativeSchedule
-from warpworld.policies import Policy
-from warpworld.policies.actor_critics import TanhHead
-from warpworld.policies.deterministic import Deterministic
-from warpworld.policies.samplers import Noise, NoisySampler, SamplerContext
-from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, Progress, TargetNetwork, noise_scale
+from warpworld.policies import Deterministic, Noise, NoisySampler, Policy, SamplerContext, TanhHead
+from warpworld.trainers.algorithms import (
+    ALONE,
+    ActorCritic,
+    ActorCriticSettings,
+    ProcessGroup,
+    Progress,
+    TargetNetwork,
+    noise_scale,
+)
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 

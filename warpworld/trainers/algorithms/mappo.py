@@ -16,15 +16,15 @@ from warpworld.config import ALGORITHM, Fault, Flag, Sizes
 from warpworld.environment import Array, Environment, Group, state_space
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy, action_distribution, build_policy, observation_size
-from warpworld.policies.cells import make_cell
-from warpworld.policies.central_critic import (
+from warpworld.policies.inputs.central_inputs import CentralInputs
+from warpworld.policies.layers.cells import make_cell
+from warpworld.policies.layers.dense import VALUE_GAIN, Width, check_hidden, hidden_layers, perceptron
+from warpworld.policies.networks.central_critic import (
     ActorWithCritic,
     CriticThatRemembers,
     RecurrentActorAndCritic,
     RecurrentActorWithCritic,
 )
-from warpworld.policies.central_inputs import CentralInputs
-from warpworld.policies.layers import VALUE_GAIN, Width, check_hidden, hidden_layers, perceptron
 from warpworld.trainers.algorithms import OnPolicySettings, starts_of
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting import Collector, Trajectories

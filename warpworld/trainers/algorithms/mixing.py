@@ -14,8 +14,7 @@ from torch.nn import functional
 
 from warpworld.config import Count, Fault, Flag, PositiveSchedule, Sizes
 from warpworld.environment import Group, action_heads
-from warpworld.policies import DuelingHeads, HeadsMaker
-from warpworld.policies.mixing import TeamQNetwork
+from warpworld.policies import DuelingHeads, HeadsMaker, TeamQNetwork
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import TeamReplay, TeamSizes

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
-from warpworld.policies.ensemble import Ensemble
+from warpworld.policies import Ensemble
 from warpworld.trainers.algorithms.optimizers import Adam
 
 MOMENTUM = 0.95

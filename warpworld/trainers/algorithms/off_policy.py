@@ -27,7 +27,7 @@ from warpworld.config import (
 )
 from warpworld.environment import Group, observation_parts
 from warpworld.errors import ConfigError, RunError
-from warpworld.managers.array_values import torch_dtype
+from warpworld.managers import torch_dtype
 from warpworld.policies import ObservationRows, Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters, OptimizerMaker, adam
@@ -35,7 +35,7 @@ from warpworld.trainers.algorithms.muon import muon
 from warpworld.trainers.algorithms.rmsprop import rmsprop
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting import Collector, History
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import FAN, Replay, ReplaySizes, TransitionReplay
 from warpworld.trainers.spans import GRADIENT, span
 

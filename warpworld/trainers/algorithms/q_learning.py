@@ -22,7 +22,7 @@ from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySetting
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, settle_size
 
 

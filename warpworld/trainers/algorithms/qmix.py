@@ -10,8 +10,7 @@ from pydantic import Field
 
 from warpworld.config import ALGORITHM, Count
 from warpworld.environment import Environment, Group, state_space
-from warpworld.policies import observation_size
-from warpworld.policies.mixing import MonotonicMixer
+from warpworld.policies import MonotonicMixer, observation_size
 from warpworld.trainers.algorithms import Mixing, MixingSettings, OffPolicySettings
 
 

@@ -24,8 +24,7 @@ from warpworld.config import (
     Sizes,
 )
 from warpworld.environment import Group, action_heads
-from warpworld.policies import DuelingHeads, HeadsMaker, RecurrentQNetwork
-from warpworld.policies.cells import make_cell
+from warpworld.policies import DuelingHeads, HeadsMaker, RecurrentQNetwork, make_cell
 from warpworld.trainers.algorithms import Evaluated, OffPolicySettings, QLearning, QSettings
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import WindowReplay, Windows, WindowSizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warpworld.config.named_classes import algorithm_class
+from warpworld.config import algorithm_class
 from warpworld.packaged import ALGORITHMS
 from warpworld.trainers.algorithms.algorithm import Algorithm
 

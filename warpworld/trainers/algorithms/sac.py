@@ -13,13 +13,9 @@ from pydantic_core import PydanticCustomError
 from torch import Tensor, nn
 
 from warpworld.config import ALGORITHM, Count
-from warpworld.policies import Policy
-from warpworld.policies.actor_critics import SquashedHead
-from warpworld.policies.samplers import SamplerContext, SquashedSampler
-from warpworld.policies.squashed_gaussian import SquashedGaussian
-from warpworld.trainers.algorithms import ActorCritic, ActorCriticSettings, FlatParameters
+from warpworld.policies import Policy, SamplerContext, SquashedGaussian, SquashedHead, SquashedSampler
+from warpworld.trainers.algorithms import ALONE, ActorCritic, ActorCriticSettings, FlatParameters, ProcessGroup
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay import Transitions
 
 logger = logging.getLogger(__name__)

@@ -8,12 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
-from warpworld.policies import Policy
-from warpworld.policies.moments import moments
-from warpworld.policies.value_scale import ValueScale
+from warpworld.policies import Policy, ValueScale, moments
 from warpworld.trainers.algorithms.batch import Batch
 from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.processes import ProcessGroup
 
 POPART = "popart"
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from warpworld.config import ALGORITHM
 from warpworld.environment import Group
-from warpworld.policies.mixing import Sum
+from warpworld.policies import Sum
 from warpworld.trainers.algorithms import Mixing, MixingSettings, OffPolicySettings
 
 

@@ -1,15 +1,40 @@
 """A world in steps: every player acts, the world steps, and what algorithms asked for is recorded."""
 
+from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.history import History
-from warpworld.trainers.collecting.memory import begun
+from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
+from warpworld.trainers.collecting.finite import refuse_not_finite
+from warpworld.trainers.collecting.history import History, Rows
+from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory, begun, state_array
+from warpworld.trainers.collecting.metrics import EpisodeMetrics, OwnMetric, own_metrics
+from warpworld.trainers.collecting.outcomes import OPTIONAL, ROW
+from warpworld.trainers.collecting.players import Player, Scripted, Slot
+from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.trajectories import Trajectories
 
 __all__ = [
+    "CUT",
+    "CUT_BEFORE",
+    "OPTIONAL",
+    "ROW",
+    "Actor",
     "Collector",
+    "EpisodeMetrics",
+    "EpisodeStatistics",
+    "Finished",
     "History",
+    "Memory",
+    "OwnMetric",
+    "Player",
+    "Recorder",
     "Rollout",
+    "Rows",
+    "Scripted",
+    "Slot",
     "Trajectories",
     "begun",
+    "own_metrics",
+    "refuse_not_finite",
+    "state_array",
 ]

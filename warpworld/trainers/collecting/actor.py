@@ -11,7 +11,7 @@ from warpworld.environment import Array
 from warpworld.environment.spaces import action_layout, observation_names
 from warpworld.errors import StoreError
 from warpworld.policies import ObservationRows, Policy, RememberingPolicy, action_distribution
-from warpworld.policies.precision import FLOAT32, products
+from warpworld.policies.layers.precision import FLOAT32, products
 from warpworld.policies.samplers import SamplerContext, SamplerMaker
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs

@@ -9,8 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from warpworld.environment import Array
-from warpworld.environment.declarations import Per
+from warpworld.environment import Array, Per
 from warpworld.errors import StoreError
 from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from warpworld.environment import Group
-from warpworld.environment.spaces import observation_names
+from warpworld.environment import Group, observation_names
 from warpworld.errors import TrainingError
 from warpworld.world import World
 

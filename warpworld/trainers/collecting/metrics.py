@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import METRICS, Array, Environment, Group
-from warpworld.managers.program import RunKernel
+from warpworld.managers import RunKernel
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World

@@ -1,4 +1,4 @@
-// What the kernels of a minimal GRU (policies/cells.py, MinGRU) share.
+// What the kernels of a minimal GRU (policies/layers/cells.py, MinGRU) share.
 //
 // Tensors are torch's own and lie in no store, so that parameters are their addresses. They are contiguous, and all lanes of
 // all envs share their rows.

@@ -10,10 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.environment import Kernel
-from warpworld.policies import Policy
-from warpworld.policies.cells import MinGRU
-from warpworld.policies.fused.gated_means import NativeMean
-from warpworld.policies.precision import is_reduced
+from warpworld.policies import MinGRU, Policy, is_reduced
+from warpworld.policies.fused import NativeMean
 from warpworld.world import World
 
 FOLDER = Path(__file__).resolve().parent

@@ -1,4 +1,4 @@
-// The recurrence of a minimal GRU's layer (policies/gated_mean.py), forward and backward through time, in a launch each.
+// The recurrence of a minimal GRU's layer (policies/layers/gated_mean.py), forward and backward through time, in a launch each.
 //
 // What a layer says is (steps, rows, 2 * SIZE), gates before the sigmoid and behind them candidates, bfloat16 where
 // `reduced`, and so is its gradient. A state is (rows, SIZE), means and their gradients (steps, rows, SIZE) float, and starts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from warpworld.managers.program import Copy
+from warpworld.managers import Copy
 
 
 class Recorder:

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from warpworld.config.sections import TrainerConfig
+from warpworld.config import TrainerConfig
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.state import check_weights

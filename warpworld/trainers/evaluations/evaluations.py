@@ -9,17 +9,16 @@ from typing import Any
 
 import torch
 
-from warpworld.config import RunConfig
+from warpworld.config import RunConfig, sides_of
 from warpworld.config.evaluations import trained_policies
-from warpworld.config.self_play import sides_of
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
 from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state
 from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
 from warpworld.trainers.evaluations.rivals import build_rivals, files_of, read_files, read_rivals
-from warpworld.trainers.league.weights import copied
+from warpworld.trainers.league import copied
 from warpworld.trainers.play import Stage
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.state import generators_kept
 from warpworld.world import World
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
-from warpworld.config import RunConfig
-from warpworld.config.self_play import sides_of
+from warpworld.config import RunConfig, sides_of
 from warpworld.policies import Policy
-from warpworld.trainers.collecting.players import Player
+from warpworld.trainers.collecting import Player
 from warpworld.trainers.evaluations.rivals import Rival
 from warpworld.trainers.play import Stage, acts_greedily
 

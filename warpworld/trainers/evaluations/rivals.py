@@ -9,15 +9,14 @@ from typing import Any
 
 import torch
 
-from warpworld.config import RunConfig
-from warpworld.config.self_play import RANDOM, is_run
+from warpworld.config import RANDOM, RunConfig, is_run
 from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.building import build_policies, fuse_policies
-from warpworld.trainers.collecting.players import Player, Scripted
+from warpworld.trainers.collecting import Player, Scripted
 from warpworld.trainers.initial_weights import load_named_weights
-from warpworld.trainers.league.weights import copied, digest_of, is_held, packed, read_weights
+from warpworld.trainers.league import copied, digest_of, is_held, packed, read_weights
 
 
 @dataclass

@@ -1,1 +1,12 @@
-"""Functions that Python programs and notebooks call, one a file: ``warpworld.train``, ``load_policy``, ``rollout``."""
+"""Functions that Python programs and notebooks call: ``warpworld.train``, ``load_policy``, ``rollout``."""
+
+from typing import TYPE_CHECKING
+
+from warpworld.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from warpworld.trainers.from_python.loading import load_policy as load_policy
+    from warpworld.trainers.from_python.rollouts import rollout as rollout
+    from warpworld.trainers.from_python.training import train as train
+else:
+    __getattr__, __dir__ = lazy_names(__name__)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from warpworld.checking.check import NUM_ENVS, NUM_STEPS, check_with
-from warpworld.checking.findings import Report
+from warpworld.checking import NUM_ENVS, NUM_STEPS, Report, check_with
 from warpworld.config import RunConfig, load_config
 from warpworld.environment import get_environment
-from warpworld.runs import Run
-from warpworld.runs.checkpoints import Which
+from warpworld.runs import Run, Which
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.play import build_actors
 from warpworld.world import World

@@ -8,10 +8,8 @@ import torch
 from gymnasium.spaces import Box, Space
 from torch import Tensor
 
-from warpworld.environment import Group
-from warpworld.environment.observation_parts import subspaces
-from warpworld.environment.spaces import action_heads, action_start
-from warpworld.policies.callers_spaces import library_tensor
+from warpworld.environment import Group, action_heads, action_start, subspaces
+from warpworld.policies import library_tensor
 from warpworld.world import World
 
 

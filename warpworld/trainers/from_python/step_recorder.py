@@ -35,7 +35,7 @@ class StepRecorder:
             masks = {name: action_mask(world, group) for name, group in world.groups.items()}
             found["action_mask"] = {name: _on_host(mask) for name, mask in masks.items() if mask is not None}
         if self._frames:
-            from warpworld.adapters.rendering import frame
+            from warpworld.adapters import frame
 
             found["frames"] = np.stack([frame(world, env) for env in self._frames])
         return found

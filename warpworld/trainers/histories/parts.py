@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.errors import RunError
-from warpworld.runs.array_files import Seal, check_seal
+from warpworld.runs import Seal, check_seal
 
 _NAME = re.compile(r"(rows_\d+-\d+|whole_\d+)(_\d+_of_\d+)?\.npz\Z")
 _WRONG = (TypeError, ValueError, KeyError, AttributeError)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import torch
 from torch import Tensor
 
-from warpworld.trainers.collecting.history import Rows
+from warpworld.trainers.collecting import Rows
 from warpworld.trainers.histories.parts import Part
 
 

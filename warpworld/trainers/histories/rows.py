@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from warpworld.runs.array_files import ArrayReader, Writing, piece_lengths
-from warpworld.trainers.collecting.history import Rows
+from warpworld.runs import ArrayReader, Writing, piece_lengths
+from warpworld.trainers.collecting import Rows
 from warpworld.trainers.histories.parts import Part
 
 PLACES = "places"  # of slots: env and slot of each

@@ -12,15 +12,13 @@ import torch
 
 from warpworld.errors import RunError
 from warpworld.files import reason
-from warpworld.runs import RunFolder
-from warpworld.runs.array_files import Seal, Writing, reading, writing
-from warpworld.runs.checkpoints import RESUMABLE
+from warpworld.runs import RESUMABLE, RunFolder, Seal, Writing, reading, writing
 from warpworld.trainers.algorithms import Algorithm
-from warpworld.trainers.collecting.history import Rows
+from warpworld.trainers.collecting import Rows
 from warpworld.trainers.histories.parts import Part, Parts
 from warpworld.trainers.histories.ring_positions import RingPositions, is_needed
 from warpworld.trainers.histories.rows import read_array, read_own, read_rows, write_array, write_rows
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.processes import ProcessGroup
 
 logger = logging.getLogger(__name__)
 

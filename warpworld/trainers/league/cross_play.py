@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from warpworld.config.self_play import RANDOM, self_play_entries, sides_of
+from warpworld.config import RANDOM, self_play_entries, sides_of
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
-from warpworld.trainers.collecting.players import Player, Scripted
+from warpworld.trainers.collecting import Player, Scripted
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.league.opponents import thinned
 from warpworld.trainers.league.ratings import fitted_ratings

@@ -12,18 +12,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warpworld.config import RunConfig
-from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, slots_of
+from warpworld.config import RANDOM, RunConfig, is_run, opponents_envs, self_play_entries, slots_of
 from warpworld.policies import Policy, action_distribution
-from warpworld.trainers.collecting.memory import state_array
-from warpworld.trainers.collecting.players import Scripted, Slot
+from warpworld.trainers.collecting import Scripted, Slot, state_array
 from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.matchmaker import Matchmaker, MatchmakerState
 from warpworld.trainers.league.opponents import Opponent
 from warpworld.trainers.league.saved import read_saved_state, saved_state
 from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.world import World
 
 

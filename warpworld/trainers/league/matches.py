@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.trainers.collecting.players import Slot
+from warpworld.trainers.collecting import Slot
 from warpworld.world import World
 
 

@@ -12,13 +12,13 @@ import torch
 
 from warpworld.config import SelfPlayConfig
 from warpworld.policies import Policy
-from warpworld.trainers.collecting.players import Player, Scripted, Slot
+from warpworld.trainers.collecting import Player, Scripted, Slot
 from warpworld.trainers.league.episode_counts import MANY, EpisodeCounts
 from warpworld.trainers.league.match_making import chances, draw
 from warpworld.trainers.league.opponents import KINDS, Opponent, thinned
 from warpworld.trainers.league.ratings import START, expected_score
 from warpworld.trainers.league.weights import copied, digest_of, packed
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 
 logger = logging.getLogger(__name__)
 

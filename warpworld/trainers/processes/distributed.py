@@ -14,8 +14,8 @@ import torch.distributed as dist
 from torch import Tensor
 
 from warpworld.errors import ConfigError, DeviceError, ProcessError, WarpworldError
-from warpworld.managers.cpu.workers import available_cores
-from warpworld.managers.cuda.faults import explain_torch_error, first_line
+from warpworld.managers.cpu import available_cores
+from warpworld.managers.cuda import explain_torch_error, first_line
 
 
 @dataclass(frozen=True)

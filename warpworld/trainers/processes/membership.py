@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from warpworld.errors import DeviceError, ProcessError
 from warpworld.trainers.processes.heartbeat import BEAT_SECONDS, FAILED, FAILED_BEATS, FAILED_KEY, GONE_KEY, Heartbeat
 from warpworld.trainers.processes.rendezvous import rendezvous
-from warpworld.trainers.session.signals import sigterm_raises
+from warpworld.trainers.session import sigterm_raises
 
 if TYPE_CHECKING:
     from torch.distributed import Store  # type: ignore[attr-defined]

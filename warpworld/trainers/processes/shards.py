@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import DTYPES
-from warpworld.managers.data_manager import DataManager, aligned
-from warpworld.trainers.collecting.outcomes import ROW
+from warpworld.managers import DataManager, aligned
+from warpworld.trainers.collecting import ROW
 from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.world import World
 

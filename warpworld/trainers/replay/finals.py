@@ -8,8 +8,7 @@ from torch import Tensor
 
 from warpworld.environment import Array
 from warpworld.errors import DeclarationError
-from warpworld.managers.data_manager import Kept
-from warpworld.managers.program import Copy
+from warpworld.managers import Copy, Kept
 from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World

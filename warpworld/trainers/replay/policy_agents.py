@@ -8,12 +8,10 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from warpworld.environment import Group
-from warpworld.environment.spaces import action_heads, action_layout, observation_names
-from warpworld.managers.program import Agents, Copy
+from warpworld.environment import Group, action_heads, action_layout, observation_names
+from warpworld.managers import Agents, Copy
 from warpworld.policies import ObservationRows
-from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.players import Slot
+from warpworld.trainers.collecting import Actor, Slot
 from warpworld.world import World
 
 

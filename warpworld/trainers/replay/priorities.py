@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.managers.data_manager import Kept
-from warpworld.managers.program import Step
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.managers import Kept, Step
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.world import World
 
 KERNELS = Path(__file__).resolve().parent  # the folder of the replays' kernels

@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Kernel
-from warpworld.managers.numbers import Number
-from warpworld.managers.program import Step
-from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.recorder import Recorder
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.managers import Number, Step
+from warpworld.trainers.collecting import Actor, Collector, Recorder
+from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, SMALLEST_PRIORITY, Priorities, lanes_for
 from warpworld.trainers.replay.ring import Ring

@@ -10,12 +10,8 @@ from torch import Tensor
 
 from warpworld.environment import Array, Kernel
 from warpworld.errors import ConfigError
-from warpworld.managers.data_manager import Kept
-from warpworld.managers.program import Step
-from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.finite import refuse_not_finite
-from warpworld.trainers.collecting.outcomes import OPTIONAL
+from warpworld.managers import Kept, Step
+from warpworld.trainers.collecting import OPTIONAL, Actor, Collector, refuse_not_finite
 from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 

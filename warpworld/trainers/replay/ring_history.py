@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from warpworld.trainers.collecting.history import History, Rows
+from warpworld.trainers.collecting import History, Rows
 from warpworld.trainers.replay.ring import CUT_OFF, PLAYED
 
 if TYPE_CHECKING:

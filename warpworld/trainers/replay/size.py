@@ -6,8 +6,7 @@ import logging
 import math
 
 from warpworld.errors import ConfigError
-from warpworld.managers.array_values import torch_dtype
-from warpworld.managers.shortage import amount
+from warpworld.managers import amount, torch_dtype
 from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.world import World
 

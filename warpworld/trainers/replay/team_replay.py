@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.managers.data_manager import Kept
-from warpworld.managers.numbers import Number
-from warpworld.managers.program import Step
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.managers import Kept, Number, Step
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 from warpworld.trainers.replay.team_states import TeamStates
 from warpworld.trainers.replay.team_transitions import TeamTransitions

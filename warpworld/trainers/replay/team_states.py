@@ -8,11 +8,8 @@ from collections.abc import Callable, Mapping
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.managers.data_manager import Kept
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.numbers import Number
-from warpworld.managers.program import Copy, Step
-from warpworld.trainers.collecting.finite import refuse_not_finite
+from warpworld.managers import Copy, FunctionManager, Kept, Number, Step
+from warpworld.trainers.collecting import refuse_not_finite
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World

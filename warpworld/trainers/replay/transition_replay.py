@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.managers.data_manager import Kept
-from warpworld.managers.program import Step
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.managers import Kept, Step
+from warpworld.trainers.collecting import Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.finals import Finals
 from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.replay import DrawSizes, Replay

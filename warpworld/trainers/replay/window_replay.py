@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.managers.data_manager import Kept
-from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.managers import Kept
+from warpworld.trainers.collecting import Actor, Collector
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import add_arrays
 from warpworld.trainers.replay.replay import DrawSizes, Replay
 from warpworld.trainers.replay.window_states import WindowStates

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from warpworld.environment import Group, Kernel
-from warpworld.managers.function_manager import FunctionManager
-from warpworld.managers.program import Step
-from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory
+from warpworld.managers import FunctionManager, Step
+from warpworld.trainers.collecting import CUT, CUT_BEFORE, Memory
 from warpworld.trainers.replay.priorities import KERNELS, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World

@@ -10,8 +10,7 @@ from statistics import fmean, median, pstdev
 from typing import Any, TypeGuard
 
 from warpworld.config import LearnerConfig, RunConfig
-from warpworld.runs.episode_means import RecentMean
-from warpworld.runs.metrics import EPISODES
+from warpworld.runs import EPISODES, RecentMean
 
 logger = logging.getLogger(__name__)
 

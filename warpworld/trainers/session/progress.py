@@ -17,8 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warpworld.config import RunConfig
-from warpworld.runs.episode_means import RecentMean
-from warpworld.runs.metrics import EPISODES, of_episodes, own_metrics
+from warpworld.runs import EPISODES, RecentMean, of_episodes, own_metrics
 from warpworld.text import duration, shown, shown_metric
 from warpworld.trainers.session.remaining_time import RemainingTime
 from warpworld.trainers.session.sparkline import Sparkline

@@ -12,16 +12,15 @@ import torch
 
 from warpworld.config import RunConfig
 from warpworld.environment import get_environment
-from warpworld.runs.machine import describe_machine
-from warpworld.runs.unrewarded import Unrewarded
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.runs import Unrewarded, describe_machine
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.session.collapse import CollapseDetector
 from warpworld.trainers.session.progress import TrainingProgress
 from warpworld.trainers.session.signals import StopOnSignal
 from warpworld.trainers.session.summary import drawn_curve, print_summary
 
 if TYPE_CHECKING:
-    from warpworld.config.sections import TrainerConfig
+    from warpworld.config import TrainerConfig
     from warpworld.runs import Run
     from warpworld.trainers.trainer import Trainer
 

@@ -1,0 +1,19 @@
+"""Arrays of a world as adapters read and write them: by batches and by agents, with actions, infos and masks."""
+
+from warpworld.adapters.views.actions import as_batch, in_order
+from warpworld.adapters.views.agent_views import agent_views
+from warpworld.adapters.views.batch import Batch
+from warpworld.adapters.views.host_arrays import HostArrays
+from warpworld.adapters.views.infos import Infos, names_of_lives
+from warpworld.adapters.views.lives import mixed
+
+__all__ = [
+    "Batch",
+    "HostArrays",
+    "Infos",
+    "agent_views",
+    "as_batch",
+    "in_order",
+    "mixed",
+    "names_of_lives",
+]

@@ -1,0 +1,127 @@
+"""Actions of a caller on their way into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Box, Space
+
+from warpworld.environment import action_start, library_actions
+from warpworld.errors import StoreError
+
+Write = Callable[[Any], None]
+
+
+def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = "actions") -> Write:
+    """A function that writes a batch of actions into the store: checks its shape and kind, and casts it once.
+
+    Args:
+        target: the array of the store, int32 or float32, or its copy in host memory, in the shape of a batch.
+        space: of one action.
+        must_fit: refuse whole numbers that an int32 does not hold, rather than cut them off.
+        name: what errors call them.
+    """
+    is_whole, start = not isinstance(space, Box) or space.dtype == np.bool_, action_start(space)
+    is_wide = isinstance(space, Box) and space.dtype.kind in "iu" and space.dtype.itemsize > 2
+    counts_from_elsewhere = bool(start.any())
+    shape, asarray, known = target.shape, np.asarray, target.dtype
+    holds = _holds_few if target.size < 1024 else _holds_many
+
+    def write(actions: Any) -> None:  # of names that it holds: a step of a few envs would notice look-ups
+        nonlocal known
+        try:
+            given = asarray(actions)
+        except Exception as error:  # of parts of different shapes, or of a caller's own class
+            raise _no_array(actions, shape, name) from error
+        if given.dtype is not known or given.shape != shape:
+            _check(given, shape, is_whole, name)
+            known = given.dtype
+        if counts_from_elsewhere:
+            given = np.subtract(given, start, dtype=np.int64, casting="unsafe")
+        target[...] = given
+        if is_wide and known.kind in "iu" and known.itemsize > 2 and not _holds_whole(space, target, given):
+            raise _rounded(space, target, given, name)
+        if must_fit and is_whole and known.itemsize > 4 and not holds(target, given):
+            raise _too_large(given, target, name)
+
+    return write
+
+
+def as_batch(action: Any) -> np.ndarray:
+    """The action of one env as a batch of one.
+
+    Raises:
+        StoreError: it is no array.
+    """
+    try:
+        return np.asarray(action)[None]
+    except Exception as error:
+        raise _no_array(action, None, "action") from error
+
+
+def in_order(actions: Any, order: np.ndarray) -> np.ndarray:
+    """Actions of a batch in another order.
+
+    Raises:
+        StoreError: they are no array, or of another number of envs.
+    """
+    try:
+        given = np.asarray(actions)
+    except Exception as error:
+        raise _no_array(actions, None, "actions") from error
+    if given.shape[:1] != order.shape:
+        raise StoreError(f"actions: shape {given.shape}, expected one for each of {len(order)} envs")
+    return given[order]
+
+
+def _no_array(given: Any, shape: tuple[int, ...] | None, name: str) -> StoreError:
+    expected = "an array" if shape is None else f"an array of shape {shape}"
+    text = " ".join(repr(given).split())
+    return StoreError(f"{name}: {text:.80} ({type(given).__name__}) makes no array, expected {expected}")
+
+
+def _check(given: np.ndarray, shape: tuple[int, ...], is_whole: bool, name: str) -> None:
+    if given.shape != shape:
+        raise StoreError(f"{name}: shape {given.shape}, expected {shape}")
+    if given.dtype.kind not in ("iub" if is_whole else "iuf"):
+        raise StoreError(f"{name}: expected {'whole ' if is_whole else ''}numbers, got {given.dtype}")
+
+
+def _holds_few(target: np.ndarray, given: np.ndarray) -> bool:
+    """Whether the numbers arrived as they were given; by bytes, which is fastest for few."""
+    return target.astype(given.dtype).tobytes() == given.tobytes()
+
+
+def _holds_many(target: np.ndarray, given: np.ndarray) -> bool:
+    """Whether the target holds the given values, by one reduction if nothing is negative."""
+    return bool(0 <= np.bitwise_or.reduce(given, axis=None) < 2**31) or bool((target == given).all())
+
+
+def _holds_whole(space: Space, target: np.ndarray, given: np.ndarray) -> bool:
+    """Whether a Box of whole numbers that float32 need not hold gets those that were given."""
+    if not given.size or (given.min() >= -(2**24) and given.max() <= 2**24):
+        return True
+    return bool((_received(space, target) == given).all())
+
+
+def _received(space: Space, target: np.ndarray) -> np.ndarray:
+    assert isinstance(space, Box)
+    return library_actions(space, target.reshape(-1, *space.shape)).reshape(target.shape)
+
+
+def _rounded(space: Space, target: np.ndarray, given: np.ndarray, name: str) -> StoreError:
+    received, given = np.atleast_1d(_received(space, target), given)
+    place = tuple(np.argwhere(received != given)[0])
+    return StoreError(
+        f"{name}: env {place[0]} has {given[place]}, expected a whole number that float32 holds, as the store does; "
+        f"{received[place]} is the nearest. Wrap the env in gymnasium.wrappers.TransformAction(env, "
+        "lambda action: ..., gymnasium.spaces.Box(...)) with smaller numbers; docs/external.md#wrappers shows where"
+    )
+
+
+def _too_large(given: np.ndarray, target: np.ndarray, name: str) -> StoreError:
+    given, target = np.atleast_1d(given, target)
+    place = tuple(np.argwhere(target != given)[0])
+    return StoreError(f"{name}: env {place[0]} has {given[place]}, which an int32 does not hold")

@@ -1,0 +1,119 @@
+"""The runtime library of the cpu backend: compiled once per machine, and the structs in which Python calls it."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import functools
+import platform
+import re
+from pathlib import Path
+
+from warpworld.errors import BuildError
+from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
+from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context, struct
+from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, find_compiler
+
+ABI = 2
+
+
+# ---- structs of cuda/cpu/abi.hpp and program.hpp --------------------------------------------------------------------
+class ErrorCode(enum.IntEnum):
+    """Codes of ``ww_error_code`` that Python treats differently."""
+
+    DIVERGED = 2
+    DEADLOCK = 3
+    INTERRUPTED = 7
+    NO_MEMORY = 8
+    ILLEGAL_ACTION = 9
+
+
+class StepKind(enum.IntEnum):
+    """``ww_step_kind``."""
+
+    BEGIN = 0
+    BEGIN_RESET = 1
+    KERNEL = 2
+    END = 3
+    COPY = 4
+    KEEP_FINAL = 5
+    CHECK_ACTIONS = 6
+
+
+NativeError = struct(
+    "NativeError",
+    **dict(code=INT, block=UNSIGNED, thread=UNSIGNED, line=INT, file=ctypes.c_char_p, kernel=ctypes.c_char_p),
+    **dict(pc=POINTER, address=POINTER, text=ctypes.c_char * 512),
+)
+NativeStep = struct(
+    "NativeStep",
+    **dict(kind=INT, active_only=INT, kernel=POINTER, args=POINTER, threads=UNSIGNED, envs_per_block=UNSIGNED),
+    **dict(kernel_index=INT, slots=INT, source=POINTER, target=POINTER, source_stride=UINT64, target_stride=UINT64),
+    **dict(bytes=UINT64, row_stride=UINT64, row=POINTER, slot_rows=POINTER, slots_used=POINTER),
+    **dict(low=POINTER, high=POINTER, entries=INT, is_float=INT),
+)
+NativeProgram = struct(
+    "NativeProgram",
+    **dict(context=Context, steps=POINTER, num_steps=INT, max_workers=UNSIGNED, granularity=UNSIGNED),
+    **dict(max_threads=UNSIGNED, timeout_milliseconds=INT, launches=UNSIGNED, nanoseconds_per_env=ctypes.c_float),
+    error=NativeError,
+)
+
+
+# ---- what the machine code depends on -------------------------------------------------------------------------------
+@functools.cache
+def processor() -> str:
+    """Features of the processor that native code depends on: machines may share a cache."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor()
+    wanted = r"^(flags|Features|isa|cpu|model name|CPU implementer|CPU part)\s*:.*$"
+    return "\n".join(sorted({match.group() for match in re.finditer(wanted, text, re.MULTILINE)}))
+
+
+def headers() -> list[bytes]:
+    """Contents of the package's own headers for a host compiler."""
+    paths = [*INCLUDE_FOLDER.glob("*.cuh"), *(INCLUDE_FOLDER / "cpu").rglob("*")]
+    return [path.read_bytes() for path in sorted(paths) if path.is_file()]
+
+
+# ---- loading --------------------------------------------------------------------------------------------------------
+def load_library(path: Path, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+    """Load a compiled library.
+
+    Raises:
+        BuildError: the system does not load it; with what to do.
+    """
+    try:
+        return ctypes.CDLL(str(path), mode=mode)
+    except OSError as error:
+        raise BuildError(
+            f"cannot load the compiled {path}: {error}; remove the file, or set WARPWORLD_CACHE to a folder that "
+            "programs may be loaded from"
+        ) from error
+
+
+@functools.cache
+def runtime() -> ctypes.CDLL:
+    """The runtime library, loaded so that the libraries of kernels find its symbols.
+
+    Raises:
+        BuildError: there is no compiler, it does not compile, or the cache cannot be written.
+    """
+    compiler, text = find_compiler(), '#include "cpu/runtime.cpp"\n'
+    key = content_key(["runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *headers()])
+
+    def build(scratch: Path, target: Path) -> None:
+        log = compiler.build_library(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)
+        if log:
+            raise BuildError(
+                f"the cpu backend's runtime does not compile with {compiler.version}: {first_error(log)}", log
+            )
+
+    library = load_library(cached(key, ".so", build, "the cpu backend's runtime"), ctypes.RTLD_GLOBAL)
+    library.ww_run_program.argtypes = [ctypes.c_void_p]
+    library.ww_run_program.restype = ctypes.c_int
+    if library.ww_abi() != ABI:
+        raise BuildError(f"the cpu backend's runtime has ABI {library.ww_abi()}, expected {ABI}; empty the build cache")
+    return library

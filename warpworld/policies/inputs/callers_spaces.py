@@ -1,0 +1,160 @@
+"""Between what a caller of ``Policy.act`` holds and what a policy reads and gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box, Dict, Space
+from torch import Tensor
+
+from warpworld.environment import Part, action_start, is_whole, stored_action, subspaces
+from warpworld.errors import StoreError
+from warpworld.policies.inputs.observation_rows import ObservationRows
+from warpworld.policies.samplers import scaling_to
+
+_HALF_OF_64_BITS = 2.0**63
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Observations of a caller.
+
+    Attributes:
+        rows: (n, entries), as policies read them.
+        lead: the caller's own axes, before those of the space; empty for one agent.
+        in_numpy: whether the caller speaks NumPy rather than torch.
+        device: where the caller's tensors lie.
+    """
+
+    rows: Tensor
+    lead: tuple[int, ...]
+    in_numpy: bool
+    device: torch.device
+
+    def handed_back(self, values: Tensor) -> Any:
+        """Values (n, ...) as the caller gets them: (*lead, ...), in NumPy where observations were."""
+        own = values.reshape((*self.lead, *values.shape[1:])).to(self.device)
+        return own.numpy()[()] if self.in_numpy else own
+
+
+@dataclass(frozen=True)
+class CallersSpaces:
+    """The spaces of the agents that a policy plays.
+
+    Attributes:
+        observation: of one agent.
+        action: of one agent.
+    """
+
+    observation: Space
+    action: Space
+
+    @cached_property
+    def _rows(self) -> ObservationRows:
+        return ObservationRows(self.observation)
+
+    def observed(self, observations: Any, device: torch.device) -> Observed:
+        """Take observations of one agent, or of many in any leading axes.
+
+        Args:
+            observations: an array, tensor or nested list; for a Dict space a mapping of such.
+            device: the policy's.
+
+        Raises:
+            StoreError: keys, a shape or a dtype are not those of the space.
+        """
+        spaces = subspaces(self.observation)
+        given = self._by_key(observations, spaces)
+        parts, leads = [], {}
+        for (key, space), part in zip(spaces.items(), self._rows.parts, strict=True):
+            name = f"observations['{key}']" if key else "observations"
+            tensor, leads[name] = _part_of(given[key], tuple(space.shape or ()), part, name)
+            parts.append(tensor.to(device))
+        lead = next(iter(leads.values()))
+        for name, other in leads.items():
+            if other != lead:
+                raise StoreError(f"{name}: of {other} agents, but {next(iter(leads))} of {lead}")
+        tensors = [value for value in given.values() if isinstance(value, Tensor)]
+        rows = self._rows.join([part.flatten(1) if part.dim() > 1 else part.unsqueeze(1) for part in parts])
+        return Observed(rows, lead, not tensors, tensors[0].device if tensors else torch.device("cpu"))
+
+    def _by_key(self, observations: Any, spaces: Mapping[str, Space]) -> Mapping[str, Any]:
+        """The observations of each part, by its key."""
+        if not isinstance(self.observation, Dict):
+            return {"": observations}
+        if not isinstance(observations, Mapping):
+            raise StoreError(f"observations: {type(observations).__name__}, expected a dict of {', '.join(spaces)}")
+        if observations.keys() != spaces.keys():
+            raise StoreError(f"observations: of {', '.join(map(str, observations))}, expected {', '.join(spaces)}")
+        return observations
+
+    def actions(self, chosen: Tensor) -> Tensor:
+        """Choices of a distribution, (n, numbers), as actions of the space: (n, *shape) of its dtype."""
+        space = self.action
+        if isinstance(space, Box):
+            stored = stored_action(space)
+            assert isinstance(stored, Box)
+            centre, scale, low, high = torch.from_numpy(scaling_to(stored)).to(chosen.device)
+            scaled = centre + scale * chosen
+            above = torch.where(scaled > low, scaled, low)  # NaN too becomes the bound, as by fmaxf in sample_box.cu
+            values = torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
+            return values if space.dtype == np.float32 else library_tensor(space, values)
+        start = torch.from_numpy(np.array(action_start(space), np.int64)).to(chosen.device)
+        return (chosen.reshape((chosen.shape[0], *(space.shape or ()))) + start).to(getattr(torch, str(space.dtype)))
+
+
+def library_tensor(space: Box, values: Tensor) -> Tensor:
+    """Actions of a Box that is not of float32, as ``library_actions`` makes them, from float32 of the same shape."""
+    dtype = getattr(torch, str(space.dtype))
+    low, high = (torch.from_numpy(bound.astype(np.float64)).to(values.device) for bound in (space.low, space.high))
+    exact = values.double()
+    if not is_whole(space):
+        return torch.minimum(torch.maximum(exact, low), high).to(dtype)
+    nearest = exact.round()  # halves to the even number
+    is_low, is_high = nearest <= low, nearest >= high
+    inner = nearest.masked_fill(is_low | is_high, 0.0)
+    counted = torch.where(inner < _HALF_OF_64_BITS, inner, inner - 2 * _HALF_OF_64_BITS).long()
+    for is_end, bound in ((is_low, space.low), (is_high, space.high)):
+        end = torch.from_numpy(bound.astype(np.int64, casting="unsafe")).to(values.device)
+        counted = torch.where(is_end, end, counted)
+    return counted.to(dtype)  # from 64 bits, of which uint64 may need the sign's
+
+
+def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple[Tensor, tuple[int, ...]]:
+    """One part as (n, *shape) in the dtype that the store has for it, and the caller's leading axes."""
+    if isinstance(given, Mapping):
+        raise StoreError(f"{name}: dict, expected one array")
+    try:
+        tensor = given.detach() if isinstance(given, Tensor) else torch.from_numpy(np.array(given))
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{name}: {type(given).__name__}, expected numbers of {part.dtype}") from error
+    if not _holds(part, tensor.dtype):
+        raise StoreError(f"{name}: {str(tensor.dtype).removeprefix('torch.')}, expected {part.dtype}")
+    if _has_channels_last(tuple(tensor.shape[-3:]), shape):
+        tensor = tensor.movedim(-1, -3)
+    axes = tensor.dim() - len(shape)
+    if axes < 0 or tuple(tensor.shape[axes:]) != shape:
+        many = f"(..., {', '.join(map(str, shape))})"
+        raise StoreError(f"{name}: shape {tuple(tensor.shape)}, expected {shape} for one agent, or {many} for several")
+    lead = tuple(tensor.shape[:axes])
+    return tensor.reshape((math.prod(lead), *shape)).to(getattr(torch, part.dtype)), lead
+
+
+def _has_channels_last(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether a picture of the shape (channels, height, width) is given as (height, width, channels)."""
+    return len(shape) == 3 and given != shape and given == (*shape[1:], shape[0])
+
+
+def _holds(part: Part, dtype: torch.dtype) -> bool:
+    """Whether numbers of this dtype can be what the part holds."""
+    if part.dtype == "uint8":
+        return dtype == torch.uint8
+    if dtype.is_complex:
+        return False
+    return part.is_float or not dtype.is_floating_point

@@ -1,0 +1,44 @@
+"""Layers that networks are made of, recurrent cells, encoders, and the precision of their products."""
+
+from warpworld.policies.layers.cells import GRU, LSTM, Cell, MinGRU, make_cell
+from warpworld.policies.layers.dense import (
+    HIDDEN_GAIN,
+    POLICY_GAIN,
+    VALUE_GAIN,
+    Layers,
+    Width,
+    check_hidden,
+    hidden_layers,
+    linear,
+    perceptron,
+)
+from warpworld.policies.layers.encoders import BranchEncoder
+from warpworld.policies.layers.ensemble import Ensemble
+from warpworld.policies.layers.linear_tanh import run_layers
+from warpworld.policies.layers.precision import FLOAT32, backward, in_float32, is_reduced, products, widened
+
+__all__ = [
+    "FLOAT32",
+    "GRU",
+    "HIDDEN_GAIN",
+    "LSTM",
+    "POLICY_GAIN",
+    "VALUE_GAIN",
+    "BranchEncoder",
+    "Cell",
+    "Ensemble",
+    "Layers",
+    "MinGRU",
+    "Width",
+    "backward",
+    "check_hidden",
+    "hidden_layers",
+    "in_float32",
+    "is_reduced",
+    "linear",
+    "make_cell",
+    "perceptron",
+    "products",
+    "run_layers",
+    "widened",
+]

@@ -1,0 +1,47 @@
+"""Metrics of a run: their logged lines read back, their points and curves, and statistics of them."""
+
+from warpworld.runs.metrics.episode_means import FEWEST, RecentMean, recent_means
+from warpworld.runs.metrics.files import Damage, Metrics, find_damage, good_rows, read_metrics, whole_lines
+from warpworld.runs.metrics.intervals import LEVEL, Values, bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.points import (
+    EPISODES,
+    RETURN,
+    Point,
+    curve_of,
+    episodes_of,
+    mean_of_last_tenth,
+    of_episodes,
+    own_metrics,
+    points_of,
+    unbroken,
+)
+from warpworld.runs.metrics.unrewarded import UNREWARDED, Unrewarded
+
+__all__ = [
+    "EPISODES",
+    "FEWEST",
+    "LEVEL",
+    "RETURN",
+    "UNREWARDED",
+    "Damage",
+    "Metrics",
+    "Point",
+    "RecentMean",
+    "Unrewarded",
+    "Values",
+    "bootstrap_interval",
+    "curve_of",
+    "episodes_of",
+    "find_damage",
+    "good_rows",
+    "interquartile_mean",
+    "mean",
+    "mean_of_last_tenth",
+    "of_episodes",
+    "own_metrics",
+    "points_of",
+    "read_metrics",
+    "recent_means",
+    "unbroken",
+    "whole_lines",
+]
