@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Space
 
 from warpworld.adapters.actions import action_writer
-from warpworld.adapters.batch import reader
 from warpworld.adapters.host_arrays import HostArrays, part_of
 from warpworld.adapters.masks import space_mask
+from warpworld.adapters.world_batch import reader
 from warpworld.environment import Group
 from warpworld.environment.spaces import observation_names
 from warpworld.world import World

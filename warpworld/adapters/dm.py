@@ -10,7 +10,7 @@ from dm_env import specs
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
 from warpworld.adapters.actions import as_batch
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.single import Env
 from warpworld.errors import DeclarationError

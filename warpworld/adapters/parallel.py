@@ -12,7 +12,7 @@ from pettingzoo.utils.conversions import parallel_to_aec_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from warpworld.adapters.agent_views import agent_views
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.host_arrays import HostArrays
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.adapters.actions import in_order
-from warpworld.adapters.batch import Batch
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
+from warpworld.adapters.world_batch import Batch
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
 

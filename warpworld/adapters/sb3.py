@@ -9,12 +9,12 @@ import numpy as np
 from gymnasium.spaces import Space
 from stable_baselines3.common.vec_env import VecEnv
 
-from warpworld.adapters.batch import Batch
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.infos import Infos, names_of_lives
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, frame
 from warpworld.adapters.reset_options import check_names, set_options
+from warpworld.adapters.world_batch import Batch
 from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.environment.own_spaces import own_space
 from warpworld.errors import DeclarationError, suggest

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from warpworld.adapters.actions import as_batch
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.vector import VectorEnv
 from warpworld.adapters.wrong_times import has_ended

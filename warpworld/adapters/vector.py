@@ -10,13 +10,13 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from warpworld.adapters.batch import Batch
-from warpworld.adapters.copies import Copied
+from warpworld.adapters.agent_ends import mixed
+from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.infos import Infos
-from warpworld.adapters.lives import mixed
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.adapters.rendering import check_render_mode, rendered
 from warpworld.adapters.reset_options import set_options
+from warpworld.adapters.world_batch import Batch
 from warpworld.adapters.wrong_times import is_closed, not_begun
 from warpworld.errors import StoreError
 from warpworld.world import World

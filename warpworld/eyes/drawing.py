@@ -10,7 +10,7 @@ import numpy as np
 
 from warpworld.drawing import Arrowheads, Discs, Drawing, Image, Mark, Rectangles, Segments, Wedges
 from warpworld.eyes.plans import PlanSet
-from warpworld.eyes.plans.drawing import LINE_WIDTH, draw_plan
+from warpworld.eyes.plans.from_above import LINE_WIDTH, draw_plan
 
 BODY = 0.106  # metres, the radius that touches walls
 VIEW = 1.0  # metres that a field of view reaches in the picture

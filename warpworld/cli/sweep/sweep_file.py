@@ -70,7 +70,7 @@ class Sweep(Section):
     )
 
 
-class SweepPlan:
+class SweepFile:
     """A sweep whose file and whose values were checked.
 
     Args:

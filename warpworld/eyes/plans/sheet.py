@@ -13,7 +13,7 @@ from warpworld.drawing import Drawing
 from warpworld.drawing.canvas import SMOOTH, font, paint
 from warpworld.drawing.palette import colour_table
 from warpworld.drawing.writing import write_whole
-from warpworld.eyes.plans.drawing import FLOORS, LAMP, SLAB, draw_plan
+from warpworld.eyes.plans.from_above import FLOORS, LAMP, SLAB, draw_plan
 from warpworld.eyes.plans.plan import Plan
 
 MOST = 64  # plans on a sheet

@@ -12,8 +12,8 @@ import numpy as np
 from warpworld.errors import DeviceError
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.compiler_errors import explain_failure
+from warpworld.managers.cpu.free_memory import available_memory
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
-from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.refused_words import why_not_on_cpu

@@ -7,10 +7,10 @@ import logging
 from warpworld.errors import BuildError, ConfigError, DeviceError
 from warpworld.policies.cells import MinGRU
 from warpworld.policies.distributions import Categorical, Gaussian
+from warpworld.policies.fused.architecture import why_not
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
-from warpworld.policies.fused.plan import why_not
 from warpworld.policies.policy import Policy
 from warpworld.policies.precision import FLOAT32
 

@@ -13,7 +13,7 @@ from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import add_arrays
-from warpworld.trainers.replay.replay import DrawSizes, Replay
+from warpworld.trainers.replay.replay_base import DrawSizes, Replay
 from warpworld.trainers.replay.window_states import WindowStates
 from warpworld.trainers.replay.windows import Windows
 from warpworld.trainers.spans import DRAW, spanned

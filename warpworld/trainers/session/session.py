@@ -16,9 +16,9 @@ from warpworld.runs.machine import describe_machine
 from warpworld.runs.unrewarded import Unrewarded
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
 from warpworld.trainers.session.collapse import CollapseDetector
+from warpworld.trainers.session.final_summary import drawn_curve, print_summary
 from warpworld.trainers.session.progress import TrainingProgress
 from warpworld.trainers.session.signals import StopOnSignal
-from warpworld.trainers.session.summary import drawn_curve, print_summary
 
 if TYPE_CHECKING:
     from warpworld.config.sections import TrainerConfig
