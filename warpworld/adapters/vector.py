@@ -10,7 +10,6 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from warpworld.adapters.agent_ends import mixed
 from warpworld.adapters.deep_copies import Copied
 from warpworld.adapters.infos import Infos
 from warpworld.adapters.protocols import PROTOCOLS
@@ -160,7 +159,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
         own = died | cut
         if self._finals is not None and own.any():
             seen = self._observe()
-            infos["final_obs"] = mixed(own, seen, infos.get("final_obs", seen))
+            infos["final_obs"] = _mixed(own, seen, infos.get("final_obs", seen))
             infos["_final_obs"] = ended | own
         return terminated | died, truncated | cut
 
@@ -187,3 +186,10 @@ def _have_ended(over: np.ndarray) -> str:
         others, last = others[:3], f"{len(others) - 2} more"
     envs = f"envs {', '.join(others)} and {last} have" if others else f"env {last} has"
     return f'{envs} ended; reset {"them" if others else "it"} with options={{"reset_mask": ...}}'
+
+
+def _mixed(chosen: np.ndarray, one: Any, other: Any) -> Any:
+    """Observations of ``one`` in the chosen rows, (size,) bool, and of ``other`` in the rest; arrays or dicts of them."""
+    if isinstance(one, dict):
+        return {key: _mixed(chosen, part, other[key]) for key, part in one.items()}
+    return np.where(chosen.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
