@@ -189,7 +189,7 @@ def _have_ended(over: np.ndarray) -> str:
 
 
 def _mixed(chosen: np.ndarray, one: Any, other: Any) -> Any:
-    """Observations of ``one`` in the chosen rows, (size,) bool, and of ``other`` in the rest; arrays or dicts of them."""
+    """Observations of ``one`` in the chosen rows, (size,) bool, else of ``other``; arrays or dicts of such."""
     if isinstance(one, dict):
         return {key: _mixed(chosen, part, other[key]) for key, part in one.items()}
     return np.where(chosen.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
