@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warpworld.eyes.plans.layout import Rectangle
+from warpworld.eyes.plans.subdivision import Rectangle
 
 if TYPE_CHECKING:
     from warpworld.eyes.plans.generator import Home

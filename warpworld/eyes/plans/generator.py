@@ -14,9 +14,9 @@ import numpy as np
 from warpworld.errors import PlanError
 from warpworld.eyes.plans.constants import OUTSIDE, RESOLUTION, WALL
 from warpworld.eyes.plans.furniture import furniture
-from warpworld.eyes.plans.layout import UNIT, Boundary, Rectangle, boundaries, divided, ground
 from warpworld.eyes.plans.outlines import outlines
 from warpworld.eyes.plans.plan import Plan
+from warpworld.eyes.plans.subdivision import UNIT, Boundary, Rectangle, boundaries, divided, ground
 
 ROOMS = (6, 20)  # fewest and most
 ROOM_AREA = 9.0  # square metres, of which a home has 1.0 to 1.2 times so many for each room and for three more
