@@ -197,7 +197,7 @@ def _updates(algorithm: Algorithm) -> list[Callable[[], None]]:
     if isinstance(algorithm, OffPolicy):
         return list(algorithm._runs.values())
     assert isinstance(algorithm, OnPolicy)
-    run = None if algorithm._captured is None else algorithm._captured._run
+    run = getattr(algorithm.updates, "_replay", None)
     parts = getattr(run, "__self__", None)
     if isinstance(parts, UpdateParts):
         return [parts.first, parts.another, parts.last]

@@ -99,7 +99,7 @@ def test_config_from_dict_blames_plain_values_only_where_they_are_not_plain(monk
     def mistaken(name: str) -> None:
         raise TypeError(f"a mistake in our own code, about {name}")
 
-    monkeypatch.setattr("warpworld.config.run_config.get_environment", mistaken)
+    monkeypatch.setattr("warpworld.config.environment_section.get_environment", mistaken)
     with pytest.raises(TypeError, match=r"^a mistake in our own code"):
         config_from_dict(yaml.safe_load(TEXT.replace("1e-3", "0.001")))
 

@@ -37,7 +37,7 @@ from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
 from warpworld.trainers.algorithms.a2c import A2CSettings
-from warpworld.trainers.algorithms.captured_update import CapturedUpdate
+from warpworld.trainers.algorithms.device_inputs import DeviceInputs
 from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
@@ -156,7 +156,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     states = world.kernels(STATES_SOURCE, {"NUM_AGENTS": 1}, scalars, writable={"random_key", "random_stream"})
     states.build([Kernel(name, threads_per_env=32) for name in states.signatures])
     captured = Collector(warpworld.make("cartpole", num_envs=2, device="cpu"), 2)
-    CapturedUpdate(captured, "agent", rows=33, numbers=[])
+    DeviceInputs(captured, "agent", rows=33, numbers=[])
     KernelEstimates(Collector(World(Relay(), 2, device="cpu"), 2), "left", A2CSettings())
     warpworld.make("cartpole", num_envs=2, device="cpu", randomize={"gravity": (8.0, 12.0)})
     steered = [Group("agent", 3, observation=box(2), action=Box(-1.0, 1.0, (2,)))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from tests.stand_in.conftest import nvcc
+from tests.stand_in.driver import HERE
 from tests.stand_in.plugin import REAL_NVCC
 from tests.stand_in.test_driver import launch, pack
 
@@ -81,6 +83,31 @@ def test_what_the_host_takes_and_a_gpu_does_not_is_refused_in_the_real_one_s_wor
     assert not target.exists()
     monkeypatch.delenv(REAL_NVCC)
     assert nvcc("-cubin", "-arch=sm_90", "-O3", "-o", target, path).returncode == 0
+
+
+def test_texts_that_differ_in_small_numbers_are_given_to_the_real_one_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, link, seen = tmp_path / "real", tmp_path / "nvcc", tmp_path / "seen"
+    real.write_text(f'#!/bin/sh\necho x >> {seen}\nfor last; do :; done\ngrep -q refused "$last" && exit 1\nexit 0\n')
+    real.chmod(0o755)
+    link.symlink_to(HERE / "nvcc")
+    monkeypatch.setenv(REAL_NVCC, str(real))
+
+    def times(line: str) -> tuple[int, int]:
+        """What the stand-in returns for a kernel, and how often the real one was asked so far."""
+        path = tmp_path / "step.cu"
+        path.write_text(f'extern "C" __global__ void step(float* x) {{\n  {line}\n}}\n')
+        words = [str(link), "-cubin", "-arch=sm_90", "-o", str(tmp_path / "out"), str(path)]
+        code = subprocess.run(words, capture_output=True, check=False).returncode
+        return code, len(seen.read_text().splitlines())
+
+    assert times("x[0] = 1.0f;  // refused") == (1, 1)
+    assert times("x[0] = 1.0f;  // refused") == (1, 2)  # nothing is noted of what is refused
+    assert times("x[0] = 1.0f;") == (0, 3)
+    assert times("x[2] = 1.0f;") == (0, 3)
+    assert times("x[20000] = 1.0f;") == (0, 4)
+    assert times("x[0] = -1.0f;") == (0, 5)
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from warpworld.trainers.algorithms.captured_update import CapturedUpdate
+from warpworld.trainers.algorithms.captured_updates import CapturedUpdates
 
 
 def update_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no update be captured."""
-    monkeypatch.setattr(CapturedUpdate, "run", lambda self, update, written, captured: update.run())
+    monkeypatch.setattr(CapturedUpdates, "_captured", lambda self: self._parts(self._begin_on_device, 1).run)

@@ -4,8 +4,10 @@ from warpworld.config.described import NO_DEFAULT, Key, described, described_par
 from warpworld.config.document import Document
 from warpworld.config.endless_config import endless, load_endless
 from warpworld.config.errors import validated
+from warpworld.config.loading import config_from_dict, load_config
 from warpworld.config.named_classes import algorithm_class, model_class
-from warpworld.config.run_config import RunConfig, config_from_dict, full_overrides, load_config
+from warpworld.config.overrides import full_overrides
+from warpworld.config.run_config import RunConfig
 from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
 from warpworld.config.schedules import value_at
 from warpworld.config.sections import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from warpworld.config.run_config import RunConfig, config_from_dict, load_config
+from warpworld.config.loading import config_from_dict, load_config
+from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import LearnerConfig
 
 NEVER = 10**15  # env steps, and iterations

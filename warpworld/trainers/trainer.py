@@ -14,26 +14,23 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.config.schedules import value_at
 from warpworld.config.types import REQUIRED
-from warpworld.errors import ConfigError, LoggerError, RunError, StoreError
+from warpworld.errors import LoggerError
 from warpworld.policies.layers.precision import products
 from warpworld.runs import Run
-from warpworld.runs.checkpoints import RESUMABLE
-from warpworld.runs.resume import check_counters, check_same_trajectory
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies
+from warpworld.trainers.checkpointing import Checkpoints
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.evaluations import Evaluations
-from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.precisions import check_precision
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
-from warpworld.trainers.processes.shards import Layout, gather_store, restore_store
 from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, UPDATE, span
-from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
+from warpworld.trainers.state import set_threads
 
 
 class Trainer:
@@ -73,7 +70,6 @@ class Trainer:
         self.league.check_same()
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0
-        self._saved: int | None = None  # iteration of the latest checkpoint
         self._read: tuple[int, Metrics] = 0, {}  # iteration whose measurements were read last, and these
         self.world.seal()
         self._set_scheduled()  # the first episodes begin with what they say
@@ -107,7 +103,7 @@ class Trainer:
             fuse_acting(self.collector, config, required)
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
-        self._past = SavedHistories(self.algorithms, self.processes, trainer.num_envs, config.saving.replay == "newest")
+        self.checkpoints = Checkpoints(self)
         self._measurements = Measurements(config, self.world, self.episodes, self.own_metrics, self.processes)
 
     def _declare(self, config: RunConfig) -> None:
@@ -129,7 +125,7 @@ class Trainer:
     @property
     def num_iterations(self) -> int:
         """Iterations of the whole run."""
-        return self.config.trainer.total_env_steps // self._env_steps_per_iteration
+        return self.config.trainer.total_env_steps // self.env_steps_per_iteration
 
     @property
     def is_finished(self) -> bool:
@@ -137,7 +133,8 @@ class Trainer:
         return self.iteration >= self.num_iterations or bool(self.evaluations.ending)
 
     @property
-    def _env_steps_per_iteration(self) -> int:
+    def env_steps_per_iteration(self) -> int:
+        """Env steps of one iteration, of all processes together."""
         return self.config.trainer.num_envs * self.config.trainer.num_steps
 
     def train(
@@ -170,7 +167,7 @@ class Trainer:
         """
         saving, metrics, failure = self.config.saving, Metrics(), None
         self._started = time.perf_counter() - self.seconds
-        self._save(run)
+        self.checkpoints.save(run)
         while not self.is_finished and not self.processes.any(stop() or failure is not None):
             with span(OTHER):
                 metrics = self._iterate()
@@ -180,10 +177,10 @@ class Trainer:
             if run is not None and self._is_logged(self.iteration):
                 failure = _failure_of_logging(run, metrics)
             if self._is_due(self.iteration, saving.checkpoint_every):
-                self._save(run)
+                self.checkpoints.save(run)
             if on_iteration is not None:
                 on_iteration(metrics)
-        self._save(run)
+        self.checkpoints.save(run)
         if run is not None and self.evaluations.ending:
             run.save_ending(self.evaluations.ending)
         if failure is not None:
@@ -214,9 +211,9 @@ class Trainer:
         collected = time.perf_counter()
         seconds = self._learn(is_read)
         self.iteration = iteration
-        self.env_steps += self._env_steps_per_iteration
+        self.env_steps += self.env_steps_per_iteration
         # metrics, read from the device all at once
-        measured = self._measured() if is_read else {}
+        measured = self.measured() if is_read else {}
         if self._is_logged(iteration):
             self._measurements.begin()
         # speed
@@ -257,11 +254,15 @@ class Trainer:
         self.world["clock"][0].item()
 
     # ---- metrics -----------------------------------------------------------------------------------------------------
-    def _measured(self) -> Metrics:
+    def measured(self) -> Metrics:
         """Episodes since the last report and the present iteration's diagnostics, read once and checked."""
         if self._read[0] != self.iteration:
             self._read = self.iteration, {**self._measurements.read(), **self.league.read()}
         return self._read[1]
+
+    def measure_from_here(self) -> None:
+        """Begin measurements anew, at an iteration that was loaded."""
+        self._read = self.iteration, {}
 
     def _counters(self) -> Metrics:
         agent_steps = self.env_steps * self.world.num_agents
@@ -269,7 +270,7 @@ class Trainer:
         return {**counts, "time": self.seconds}
 
     def _speed(self, rollout: float, update: float) -> Metrics:
-        env_steps_per_s = self._env_steps_per_iteration / (rollout + update)
+        env_steps_per_s = self.env_steps_per_iteration / (rollout + update)
         return {
             "perf/env_steps_per_s": env_steps_per_s,
             "perf/agent_steps_per_s": env_steps_per_s * self.world.num_agents,
@@ -279,149 +280,22 @@ class Trainer:
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def create_run(self, directory: str | Path | None = None, path: Path | None = None) -> Run | None:
-        """Make the folder of a run that starts here, with its first checkpoint.
+        """Make the folder of a run that starts here; arguments and errors as of ``Checkpoints.create_run``."""
+        return self.checkpoints.create_run(directory, path)
 
-        Args:
-            directory: where the folder is made; None takes ``config.saving.directory``.
-            path: the folder itself, instead.
-
-        Returns:
-            The run; None in processes other than the first.
-
-        Raises:
-            RunError: the folder cannot be made or written, or a logger's package is missing.
-            TrainingError: a weight is not finite; no folder is made.
-        """
-        check_finite_weights(self.policies)
-        opponents, state = self._opponents(None), {**self.state_dict(), **self._past.at_start()}
-        run = Run.create(self.config, directory, state, opponents, path) if self.processes.is_first else None
-        self._saved = self.iteration
-        return run
-
-    def _save(self, run: Run | None) -> None:
-        """Save the present iteration, if it is not saved yet and every diagnostic and weight is finite."""
-        if self._saved == self.iteration:
-            return
-        self._measured()
-        check_finite_weights(self.policies)
-        if run is not None:
-            run.save_opponents(self._opponents(run.opponents_folder))
-        state = self.state_dict()
-        past = self._past.save(None if run is None else run.past_folder, self.iteration)
-        if run is not None:
-            run.save_checkpoint(self.iteration, {**state, **past})
-            self._keep_past(run)
-        self._saved = self.iteration
-
-    def _opponents(self, folder: Path | None) -> dict[str, bytes]:
-        """Files of opponents' weights that the run's ``league`` folder lacks, by name; with None, all of them."""
-        return {**self.league.files(folder), **self.evaluations.files(folder)}
-
-    def _keep_past(self, run: Run) -> None:
-        """Remove files of replays that the newest checkpoints do not need."""
-        files = self._past.files(run.checkpoints()[-RESUMABLE:])
-        if files is not None:
-            run.keep_past(files)
+    def resume(self, run: Run) -> None:
+        """Continue from a run's newest intact checkpoint; errors as of ``Checkpoints.resume``."""
+        self.checkpoints.resume(run)
 
     def state_dict(self) -> dict[str, Any]:
         """State that the rest of the run depends on; process 0 holds that of all processes."""
-        state = self._state(*gather_store(self.world, self.processes, self.config.trainer.num_envs))
-        return {**state, **self.evaluations.state_dict()}
-
-    def _state(self, layout: Layout, store: Tensor) -> dict[str, Any]:
-        return {
-            "iteration": self.iteration,
-            "env_steps": self.env_steps,
-            "seconds": self.seconds,
-            "config": self.config.to_yaml(),
-            "policies": {name: policy.state_dict() for name, policy in self.policies.items() if policy is not None},
-            "learners": {name: algorithm.state_dict() for name, algorithm in self.algorithms.items()},
-            "generator": self.generator.get_state(),
-            "random": random_state(self.world),
-            "layout": layout,
-            "store": store,
-            "torch_threads": torch.get_num_threads(),
-            **({"league": self.league.state_dict()} if self.league.matchmakers else {}),
-        }
+        return self.checkpoints.state_dict()
 
     def load_state_dict(
         self, state: Mapping[str, Any], opponents: Path | None = None, past: Path | None = None
     ) -> None:
-        """Continue from a ``state_dict`` of a trainer with the same settings.
-
-        On cpu the rest of the run is then the same bit for bit: for that torch gets the number of threads that it had,
-        unless the settings name another.
-
-        Args:
-            state: see above.
-            opponents: folder with the opponents' weights; None knows those that this trainer has met.
-            past: folder with what replays remember; without it they begin empty, with a warning.
-
-        Raises:
-            RunError: something is missing or of another kind, or a policy has other sizes.
-            StoreError: it is of another environment, or of other sizes.
-
-        After either error the trainer is as it was, unless a file of ``past`` was changed since it was checked.
-        """
-        own = self._state(self.world.data.layout(), self.world.snapshot())
-        check_state(state, own, self.policies, self.algorithms)
-        check_counters(state, self.config)
-        league_states = self.league.read_state(state.get("league", {}), opponents)
-        evaluation_state = self.evaluations.read_state(state, opponents)
-        restore_store(self.world, self.processes, self.config.trainer.num_envs, state["store"], state["layout"])
-        for name, policy in self.policies.items():
-            if policy is not None:
-                policy.load_state_dict(state["policies"][name])
-        for name, algorithm in self.algorithms.items():
-            algorithm.load_state_dict(state["learners"][name])
-        self.league.take_state(league_states)
-        self.evaluations.state = evaluation_state
-        self.generator.set_state(state["generator"])
-        set_random_state(self.world, state["random"])
-        set_threads(self.config.trainer.torch_threads or state["torch_threads"], saved=state["torch_threads"])
-        self.iteration, self.env_steps, self.seconds = state["iteration"], state["env_steps"], state["seconds"]
-        self._read = self.iteration, {}
-        self._past.load(state, past)
-        if not self.world.environment.resumable:
-            self._begin_anew()
-
-    def _begin_anew(self) -> None:
-        """Begin new episodes, where the state of envs is not in the store; what unfinished ones had is dropped."""
-        self.world.reset()
-        self.world["truncated"] = True  # so that recurrent policies forget
-        for name in ("episode_return", "episode_steps"):
-            self.world[name] = 0
-        self._past.end_episodes()
-
-    def resume(self, run: Run) -> None:
-        """Continue from a run's newest intact checkpoint, and cut the run's metrics back to it.
-
-        Every process reads the folder; only the first writes to it. The number of processes may differ from before.
-
-        Raises:
-            RunError: no checkpoint can be read, or it does not fit the run's configuration; the folder is unchanged.
-            ConfigError: the run has already exceeded its budget; the folder is unchanged.
-        """
-        state = run.load_newest_readable(partial(self._past.check, folder=run.past_folder))
-        self.processes.check_same("checkpoint", repr(state.get("iteration")))
-        try:
-            if isinstance(state.get("config"), str):
-                check_same_trajectory(state["config"], self.config)
-            self.load_state_dict(state, run.opponents_folder, run.past_folder)
-        except (RunError, StoreError) as error:
-            raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error
-        if self.env_steps > self.num_iterations * self._env_steps_per_iteration:
-            raise ConfigError(
-                f"trainer.total_env_steps is {self.config.trainer.total_env_steps:,}, but run '{run.path}' has done "
-                f"{self.env_steps:,} env steps already, expected more"
-            )
-        self._saved = self.iteration
-        self.processes.barrier()  # no process reads the folder any more
-        if self.processes.is_first:
-            run.rewind(self.iteration, self.env_steps)
-            self.evaluations.restore(run)
-            self._past.note_older(run)
-            self._keep_past(run)
+        """Continue from a ``state_dict``; arguments and errors as of ``Checkpoints.load_state_dict``."""
+        self.checkpoints.load_state_dict(state, opponents, past)
 
 
 def _failure_of_logging(run: Run, metrics: Metrics) -> LoggerError | None:

@@ -16,6 +16,7 @@ from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.gae import gae
 from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.on_policy import OnPolicy
+from warpworld.trainers.algorithms.updates import Updates
 from warpworld.trainers.algorithms.vtrace import vtrace
 from warpworld.trainers.trainer import Trainer
 
@@ -150,13 +151,13 @@ def test_captured_targets_are_those_of_the_functions() -> None:
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each pass over rows that Python does."""
-    done, make_pass = list[int](), OnPolicy._pass
+    done, make_pass = list[int](), Updates._pass
 
-    def count(self: OnPolicy, passes: int = 1) -> None:
+    def count(self: Updates, passes: int = 1) -> None:
         done.append(1)
         make_pass(self, passes)
 
-    monkeypatch.setattr(OnPolicy, "_pass", count)
+    monkeypatch.setattr(Updates, "_pass", count)
     return done
 
 
@@ -177,7 +178,7 @@ def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeyp
     def note(self: OnPolicy, progress: Progress) -> Any:
         found = learn(self, progress)
         if self.may_end_early:
-            numbers.append(int(self._passes.tensors()[0]))
+            numbers.append(int(self.updates.passes.tensors()[0]))
         return found
 
     monkeypatch.setattr(OnPolicy, "learn", note)
@@ -206,7 +207,7 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     calls = HostCalls()
     with stand_in.recording() as launches, calls:
         trainer._iterate()
-    epochs = sum(int(each._passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
+    epochs = sum(int(each.updates.passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
     captured = (
         trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)
     )  # acting, step, reset; permutations; advantages

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.trainers.algorithms.test_captured_on_policy_updates import RELAY, trained
-from warpworld.trainers.algorithms.on_policy import OnPolicy
+from warpworld.trainers.algorithms.captured_updates import CapturedUpdates
 from warpworld.trainers.algorithms.targets import GAETargets
 
 pytestmark = pytest.mark.cuda_backend
@@ -49,7 +49,7 @@ def test_what_is_learnt_is_the_same_but_for_rounding(way: str, monkeypatch: pyte
     done = counted(monkeypatch)
     once, metrics = trained(WAYS[way], 0)
     assert len(done) == 6 * len(WAYS[way]["policy"])
-    monkeypatch.setattr(OnPolicy, "_takes_one_step", False)
+    monkeypatch.setattr(CapturedUpdates, "_takes_one_step", False)
     twice, expected = trained(WAYS[way], 0)
     for name, policy in once.policies.items():
         assert policy is not None

@@ -85,7 +85,7 @@ def test_torch_leaves_the_cores_to_it(fused: bool, monkeypatch: pytest.MonkeyPat
     run = {"name": "cartpole", "policy": {"agent": {}}, "trainer": {**sizes, "total_env_steps": 64}}
     trainer = Trainer(config_from_dict(run))
     (algorithm,) = trainer.algorithms.values()
-    ends, end = iter([None, ValueError]), algorithm._end  # type: ignore[attr-defined]
+    ends, end = iter([None, ValueError]), algorithm.updates._end  # type: ignore[attr-defined]
 
     def noted() -> None:
         during.append(counts[-1])
@@ -93,7 +93,7 @@ def test_torch_leaves_the_cores_to_it(fused: bool, monkeypatch: pytest.MonkeyPat
             raise error
         end()
 
-    monkeypatch.setattr(algorithm, "_end", noted)
+    monkeypatch.setattr(algorithm.updates, "_end", noted)
     with pytest.raises(ValueError):
         trainer.train(None)
     assert during == ([1, 1] if fused else [2, 2])

@@ -5,26 +5,26 @@ from __future__ import annotations
 import torch
 
 import warpworld
-from warpworld.trainers.algorithms.captured_update import CapturedUpdate
+from warpworld.trainers.algorithms.device_inputs import DeviceInputs
 from warpworld.trainers.collecting.collector import Collector
 
 EPOCHS, ROWS = 3, 41
 
 
-def captured(rows: int = ROWS) -> CapturedUpdate:
+def made(rows: int = ROWS) -> DeviceInputs:
     world = warpworld.make("cartpole", num_envs=5)
-    made = CapturedUpdate(Collector(world, 4), "agent", rows, ["rate", "weight"])
+    inputs = DeviceInputs(Collector(world, 4), "agent", rows, ["rate", "weight"])
     world.reset()
-    return made
+    return inputs
 
 
-def drawn(update: CapturedUpdate, seed: int) -> torch.Tensor:
-    update.turn(torch.Generator().manual_seed(seed), [0.25, -3.0])
-    return torch.stack([update.permutation(torch.tensor([epoch])) for epoch in range(EPOCHS)])
+def drawn(inputs: DeviceInputs, seed: int) -> torch.Tensor:
+    inputs.write(torch.Generator().manual_seed(seed), [0.25, -3.0])
+    return torch.stack([inputs.permutation(torch.tensor([epoch])) for epoch in range(EPOCHS)])
 
 
 def test_each_epoch_has_all_rows_in_an_order_of_its_own() -> None:
-    permutations = drawn(captured(), 1)
+    permutations = drawn(made(), 1)
     assert permutations.shape == (EPOCHS, ROWS) and permutations.dtype == torch.int64
     for order in permutations:
         assert order.sort().values.tolist() == list(range(ROWS))
@@ -32,7 +32,7 @@ def test_each_epoch_has_all_rows_in_an_order_of_its_own() -> None:
 
 
 def test_orders_belong_to_the_seed() -> None:
-    one, other = captured(), captured()
+    one, other = made(), made()
     first = drawn(one, 1)
     assert torch.equal(first, drawn(other, 1))
     second = drawn(one, 2)
@@ -41,16 +41,16 @@ def test_orders_belong_to_the_seed() -> None:
 
 
 def test_numbers_are_what_the_host_wrote() -> None:
-    update = captured()
-    drawn(update, 1)
-    assert {name: float(number) for name, number in update.numbers().items()} == {"rate": 0.25, "weight": -3.0}
+    inputs = made()
+    drawn(inputs, 1)
+    assert {name: float(number) for name, number in inputs.numbers().items()} == {"rate": 0.25, "weight": -3.0}
 
 
 def test_every_order_of_three_rows_is_drawn_as_often() -> None:
     """Chi-square of 6 permutations in 1,800 draws: 5 degrees of freedom, 0.999 of all such sums are below 20.5."""
-    update, counts = captured(3), dict[tuple[int, ...], int]()
+    inputs, counts = made(3), dict[tuple[int, ...], int]()
     for seed in range(600):
-        for order in drawn(update, seed).tolist():
+        for order in drawn(inputs, seed).tolist():
             counts[tuple(order)] = counts.get(tuple(order), 0) + 1
     assert len(counts) == 6
     assert sum((count - 300) ** 2 / 300 for count in counts.values()) < 20.5

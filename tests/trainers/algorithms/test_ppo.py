@@ -122,7 +122,7 @@ def test_rows_that_do_not_count_may_be_shuffled_without_weight(hurt: float) -> N
     for name, column in columns.items():
         columns[name] = column.clone()
         columns[name][~batch.mask] += hurt
-    learners[1].shuffles_all = True
+    learners[1].updates.keeps_all = True
     found = [learner.update(batch.with_columns(**columns), seeded()) for learner in learners]
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-6)
     for one, other in zip(*(learner.policy.parameters() for learner in learners), strict=True):

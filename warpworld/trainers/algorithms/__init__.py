@@ -8,7 +8,8 @@ from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
-from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy, OnPolicySettings
+from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy
+from warpworld.trainers.algorithms.on_policy_settings import OnPolicySettings
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.target_network import TargetNetwork

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from warpworld.errors import RunError
 from warpworld.policies.fused import FusedAdam
-from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of
+from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of, muon
 from warpworld.trainers.algorithms.optimizers import Adam
 from warpworld.trainers.spans import STEP, spanned
 
@@ -205,3 +205,6 @@ def adam(
         return Adam([parameters], lr=learning_rate, eps=eps, fused=True)
     except RuntimeError:
         return Adam([parameters], lr=learning_rate, eps=eps)
+
+
+OPTIMIZERS: dict[str, OptimizerMaker] = {"adam": adam, "muon": muon}

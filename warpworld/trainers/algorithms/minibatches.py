@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from warpworld.policies.fused import Shuffler
-from warpworld.trainers.algorithms.batch import NORM_EPS
+from warpworld.trainers.algorithms.batch import NORM_EPS, Batch
 from warpworld.trainers.algorithms.sequences import Experience
 from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
@@ -84,6 +84,11 @@ class Minibatches:
     def is_whole(self) -> bool:
         """Whether a pass is a single minibatch of rows that are all kept: their order then only rounds sums."""
         return self._keeps_all and self._parts == 1 and self._numbers is None
+
+    @property
+    def single_rows(self) -> Batch:
+        """This process's rows, single ones also of sequences; those that do not count only if all are kept."""
+        return self.rows.rows if self._keeps_all else self.rows.counted_rows()
 
     def whole(self) -> Epoch:
         """The next epoch where ``is_whole``, without a permutation and a copy of the rows."""

@@ -1,9 +1,8 @@
-"""Capture of an on-policy update as CUDA graphs: what changes from one update to the next lies on the device."""
+"""Inputs of captured updates: a seed and numbers that the host writes, and permutations drawn from the seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import lanes_for
 
@@ -19,8 +17,8 @@ SOURCE = Path(__file__).resolve().parent / "permutations.cu"
 SEED_WORDS = 2
 
 
-class CapturedUpdate:
-    """A seed and numbers that the host writes before each update, in one copy, and permutations drawn from the seed.
+class DeviceInputs:
+    """Numbers and permutations that change from one update to the next, on the device.
 
     Args:
         collector: of an unsealed world.
@@ -31,7 +29,6 @@ class CapturedUpdate:
 
     def __init__(self, collector: Collector, name: str, rows: int, numbers: Sequence[str]) -> None:
         self._world, self._names = collector.world, tuple(numbers)
-        self._run: Part | None = None
         arrays = {
             "dials": ("int32", SEED_WORDS + len(self._names), "seed and settings of an update"),
             "epoch": ("int64", 1, "number of the pass whose permutation is drawn"),
@@ -51,30 +48,12 @@ class CapturedUpdate:
         self._draw = self._world.program([self._kernels.step("draw_keys", index=0, own_env_only=False)])
         self._scalars, self._epoch, self._keys = (self._world[aliases[name]] for name in ("dials", "epoch", "keys"))
 
-    # ---- on the host -------------------------------------------------------------------------------------------------
-    def turn(self, generator: torch.Generator, numbers: Sequence[float]) -> None:
-        """Write a seed, drawn from the generator, and the numbers in the order of their names."""
+    def write(self, generator: torch.Generator, numbers: Sequence[float]) -> None:
+        """Write a seed, drawn from the generator, and the numbers in the order of their names, in one copy."""
         low, high = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max + 1
         seed = torch.randint(low, high, (SEED_WORDS,), generator=generator, dtype=torch.int32)
         words = np.concatenate((seed.numpy(), np.array(numbers, np.float32).view(np.int32)))
         self._scalars.copy_(torch.from_numpy(words))
-
-    def run(self, update: UpdateParts, written: Callable[[], Sequence[Tensor]], captured: bool) -> None:
-        """Do the update; as CUDA graphs from the second time on.
-
-        Args:
-            update: the same in each call.
-            written: gives all tensors that it writes, besides arrays of the store.
-            captured: whether graphs are wanted.
-        """
-        if self._run is None:
-            capture = partial(self._world.capture_update, tensors=written()) if captured else None
-            self._run = update.run if capture is None else update.captured(capture)
-        self._run()
-
-    def forget(self) -> None:
-        """Capture again at the next update: what it writes lies elsewhere."""
-        self._run = None
 
     # ---- within an update --------------------------------------------------------------------------------------------
     def numbers(self) -> dict[str, Tensor]:

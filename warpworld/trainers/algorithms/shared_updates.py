@@ -1,0 +1,54 @@
+"""Updates of one process among several, whose rows count as if one process had them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates import Learner, Updates
+
+
+class SharedUpdates(Updates):
+    """Updates in which processes add their gradients up: the weights stay the same in all of them, bit for bit.
+
+    Args:
+        learner: the algorithm; its ``now`` leaves advantages as they are, since they are normalised here.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        parameters = learner.parameters
+        self._summed = parameters.vector.new_zeros(len(parameters.vector) + len(learner.loss_diagnostics))
+
+    def _passes_at_once(self, recomputes: bool) -> int:
+        return 1
+
+    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
+        normalises = self.learner.settings.norm_adv
+        return self._steps(minibatches.normalised(epoch) if normalises else minibatches.rows, epoch)
+
+    def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+        return super()._step(self._sum(diagnostics, share), share)
+
+    def _sum(self, diagnostics: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+        """Make the gradient, and with it the diagnostics, those of all processes' rows of the minibatch.
+
+        Both are means over rows, so that each process's count as much as its share of the rows.
+        """
+        gradient, names = self.learner.parameters.gradient, self.learner.loss_diagnostics
+        if diagnostics:
+            own = torch.stack([diagnostics[name] for name in names])
+            torch.cat((gradient, own), out=self._summed).mul_(share)
+        else:
+            self._summed.zero_()
+        self.learner.processes.sum(self._summed)
+        gradient.copy_(self._summed[: len(gradient)])
+        return dict(zip(names, self._summed[len(gradient) :].clone(), strict=True))
+
+    def _variances(self, returns: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        both = torch.stack((returns - values, returns), 1)
+        _, (unexplained, variance) = self.learner.processes.moments(both, self.passes.minibatches.num_rows)
+        return unexplained, variance

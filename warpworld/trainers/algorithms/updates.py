@@ -1,0 +1,227 @@
+"""Updates of an on-policy algorithm: passes over a rollout's rows, in minibatches, one step of the optimiser each."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from warpworld.policies import Policy
+from warpworld.policies.fused import DIAGNOSTICS, Loss, Shuffler, fused_gradient, fused_variance
+from warpworld.policies.moments import moments, variance_of
+from warpworld.trainers.algorithms.estimates import Estimates
+from warpworld.trainers.algorithms.flat_parameters import FlatParameters
+from warpworld.trainers.algorithms.gradients import InCpp, by_autograd, one_torch_thread
+from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.passes import Passes, Permutations, RecomputedTargets
+from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.algorithms.targets import Targets
+from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
+from warpworld.trainers.algorithms.value_units import ValueUnits
+from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.spans import GRADIENT, spanned_items
+
+
+class Learner(Protocol):
+    """An on-policy algorithm as its updates use it; ``OnPolicy`` documents each name."""
+
+    policy: Policy
+    processes: ProcessGroup
+    settings: Any
+    now: Any
+    learning_rate: float
+    loss_diagnostics: ClassVar[tuple[str, ...]]
+    passes_in_cpp: bool
+    parameters: FlatParameters
+    units: ValueUnits
+
+    @property
+    def num_epochs(self) -> int:
+        """Passes over a rollout, at most."""
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether ``is_enough`` is asked between passes."""
+
+    @property
+    def recomputes_targets(self) -> bool:
+        """Whether value targets change from pass to pass."""
+
+    def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
+        """Whether further passes are left out."""
+
+    def losses(self, minibatch: Experience) -> tuple[Tensor, dict[str, Tensor]]:
+        """Loss of a minibatch, and its diagnostics."""
+
+    def fused_loss(self) -> Loss | None:
+        """Description of the loss for C++; None if there is none."""
+
+    def targets(self, estimates: Sequence[Estimates] | None) -> Targets:
+        """Value targets of the rollout in the store."""
+
+    def take_in(self, observations: Tensor, total: int, mask: Tensor | None) -> None:
+        """Pass rows on to the normaliser of observations."""
+
+
+class Updates:
+    """The updates of one process that has all rows, without CUDA graphs.
+
+    Attributes:
+        keeps_all: whether rows that do not count are shuffled too, with no weight: no shape depends on how many there
+            are.
+        diagnostics: names of the metrics that an update gives.
+        passes: of the latest update.
+
+    Args:
+        learner: the algorithm.
+    """
+
+    keeps_all = False
+    estimates: Sequence[Estimates] | None = None
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self._names = (*learner.loss_diagnostics, "grad_norm")
+        self.diagnostics = (*self._names, "explained_variance")
+        self.passes = Passes(self._names, learner.parameters.gradient)
+        self._found = learner.parameters.vector.new_zeros(len(self.diagnostics))
+        self._shuffler = Shuffler()
+        self._in_cpp: InCpp | None = None  # of the present update; None if torch computes its gradients
+
+    # ---- whole updates -----------------------------------------------------------------------------------------------
+    def from_rollout(self, generator: torch.Generator) -> None:
+        """Update once from the rollout in the store, with permutations of its rows drawn from ``generator``."""
+        self._run(lambda: self._begin_with_rollout(generator), self.learner.recomputes_targets)
+
+    def from_rows(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
+        """Update once from rows; arguments as of ``OnPolicy.update``."""
+        self._run(lambda: self._begin(batch, permutations, recomputed), recomputed is not None)
+
+    def found(self) -> dict[str, Tensor]:
+        """The diagnostics of the latest update by name, () float32 each, until the next."""
+        return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Set the learning rate of the updates that follow."""
+        self.learner.parameters.learning_rate = rate
+
+    def forget(self) -> None:
+        """Keep nothing that depends on where the optimiser's tensors lie; call it after they were loaded."""
+
+    # ---- parts of an update ------------------------------------------------------------------------------------------
+    def _run(self, begin: Part, recomputes: bool) -> None:
+        """One update from the rows that ``begin`` settles."""
+        learner = self.learner
+        fused = fused_gradient(learner.policy)
+        loss = None if fused is None else learner.fused_loss()
+        self._in_cpp = None
+        if fused is not None and loss is not None:
+            self._in_cpp = InCpp(fused, loss, learner.policy, learner.parameters)
+        with one_torch_thread() if self._in_cpp is not None else contextlib.nullcontext():
+            self._parts(begin, self._passes_at_once(recomputes)).run()
+        self.passes.drop()
+
+    def _passes_at_once(self, recomputes: bool) -> int:
+        """Passes that are one call: all of them in C++ if nothing is done between two."""
+        learner = self.learner
+        in_cpp = self._in_cpp is not None and learner.passes_in_cpp
+        return learner.num_epochs if in_cpp and not recomputes and not learner.may_end_early else 1
+
+    def _parts(self, begin: Part, at_once: int) -> UpdateParts:
+        """An update from the rows that ``begin`` settles; the first part takes so many passes."""
+        learner = self.learner
+
+        def first() -> None:
+            begin()
+            self._pass(at_once)
+
+        def another() -> None:
+            self.passes.recompute_targets()
+            self._pass()
+
+        def is_enough() -> bool:
+            return learner.is_enough(self.passes.latest())
+
+        passes = learner.num_epochs // at_once
+        return UpdateParts(first, another, self._end, passes, is_enough if learner.may_end_early else None)
+
+    def _begin_with_rollout(self, permutations: Permutations) -> None:
+        # advantages and value targets of the rollout's rows, and the scale of values
+        targets, units = self.learner.targets(self.estimates), self.learner.units
+        experience = self._experience(targets)
+        units.follow(experience)
+        # the first pass over the rows
+        recomputed = (lambda: units.of_returns(targets.recomputed())) if targets.recomputes else None
+        self._begin(units.of_experience(experience), permutations, recomputed)
+
+    def _experience(self, targets: Targets) -> Experience:
+        return targets.experience()
+
+    def _begin(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
+        wanted, processes = self.learner.settings.num_minibatches, self.learner.processes
+        minibatches = Minibatches(batch, wanted, processes, self.keeps_all, self._shuffler)
+        self.passes.begin(minibatches, permutations, recomputed)
+
+    def _pass(self, count: int = 1) -> None:
+        if self.passes.minibatches.total:
+            self.passes.end(self._epoch(self.passes.minibatches, self.passes.shuffle(count)), count)
+
+    def _end(self) -> None:
+        """Let a normaliser take the rows in, and leave the diagnostics at their place."""
+        minibatches = self.passes.minibatches
+        if minibatches.total == 0:
+            self._found.zero_()
+            return
+        # the normaliser of observations
+        rows = minibatches.single_rows
+        self.learner.take_in(rows.observations, minibatches.num_rows, rows.mask)
+        # diagnostics, in the tensor that stays at its place: 1 is a perfect critic, 0 no better than a constant
+        values = self.learner.units.of_values(rows.values)
+        unexplained, variance = self._variances(rows.returns, values, rows.mask)
+        explained = torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
+        found = {**self.passes.means(), "explained_variance": explained}
+        torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
+
+    # ---- steps of the optimiser --------------------------------------------------------------------------------------
+    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
+        """The passes of an epoch; returns the diagnostics of each minibatch, (minibatches, ``Passes.names``)."""
+        learner, rows = self.learner, minibatches.rows
+        # all steps in one call of C++
+        if self._in_cpp is not None and learner.passes_in_cpp:
+            found = self._in_cpp.steps(rows, epoch, learner.settings.max_grad_norm)
+            if found is not None:
+                return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._names]]
+        # or one by one
+        return self._steps(rows, epoch)
+
+    def _steps(self, rows: Experience, epoch: Epoch) -> Tensor:
+        gradients = spanned_items(GRADIENT, self._gradients(rows, epoch))
+        return self.passes.rows_of(
+            [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
+        )
+
+    def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
+        if self._in_cpp is not None:
+            return self._in_cpp.gradients(rows, epoch)
+        return by_autograd(rows, epoch, self.learner.losses, self.learner.parameters)
+
+    def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
+        """One step along the present gradient; adds its length to the loss's diagnostics."""
+        return {**diagnostics, "grad_norm": self.learner.parameters.step(self.learner.settings.max_grad_norm)}
+
+    # ---- diagnostics -------------------------------------------------------------------------------------------------
+    def _variances(self, returns: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Variances of ``returns - values`` and of ``returns``, over the rows that count."""
+        if mask is not None:
+            _, _, (unexplained, variance) = moments(torch.stack((returns - values, returns), 1), mask)
+            return unexplained, variance
+        return self._variance(returns, values), self._variance(returns)
+
+    def _variance(self, numbers: Tensor, less: Tensor | None = None) -> Tensor:
+        """Variance of ``numbers``, or of ``numbers - less``."""
+        found = fused_variance(numbers, less) if numbers.device.type == "cpu" else None
+        return variance_of(numbers if less is None else numbers - less) if found is None else found
