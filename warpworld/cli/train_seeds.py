@@ -32,7 +32,7 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
     """
     from warpworld.cli.sweep.seeds import seeded_configs, train_seeds
     from warpworld.cli.sweep.worker_processes import Workers
-    from warpworld.runs import FEWEST, HEADING, read_runs
+    from warpworld.runs import FEWEST_SEEDS, HEADING, read_runs
     from warpworld.trainers.session import StopOnSignal
 
     orders = list(seeded_configs(source, overrides, count))
@@ -49,7 +49,7 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
     data = sorted(read_runs(runs), key=lambda run: run.config.trainer["seed"])
     print()
     print_columns(_rows(data))
-    print(f"over the last tenth of the env steps; {HEADING}" if len(data) >= FEWEST else "over the last tenth")
+    print(f"over the last tenth of the env steps; {HEADING}" if len(data) >= FEWEST_SEEDS else "over the last tenth")
     print(f"\ncurves: warpworld report {' '.join(shlex.quote(str(run.path)) for run in data)}")
     return 0
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.report.charts import Series
-from warpworld.runs import FEWEST, LEVEL, RunData, Values, bootstrap_interval, flat, interquartile_mean, labels
+from warpworld.runs import FEWEST_SEEDS, LEVEL, RunData, Values, bootstrap_interval, flat, interquartile_mean, labels
 
 BAND = f"interquartile mean and {LEVEL:.0%} interval"
 
@@ -23,7 +23,7 @@ class Bundle:
 
     Attributes:
         label: for the legend.
-        runs: one, or at least ``FEWEST`` that differ in their seed alone.
+        runs: one, or at least ``FEWEST_SEEDS`` that differ in their seed alone.
     """
 
     label: str
@@ -58,7 +58,7 @@ def bundles(data: Sequence[RunData]) -> list[Bundle]:
         own = "" if run.rows else f"{run.path}: "  # a run that has logged nothing stands alone
         alike.setdefault(f"{own}{_without_seed(run)}", []).append(run)
     groups = list(alike.values())
-    if all(len(group) < FEWEST for group in groups):
+    if all(len(group) < FEWEST_SEEDS for group in groups):
         return [Bundle(run.label, [run]) for run in data]
     if len(groups) == 1:
         return [Bundle(f"{BAND} of {_number(data)}", data)]
@@ -66,7 +66,7 @@ def bundles(data: Sequence[RunData]) -> list[Bundle]:
     found = []
     for group, name in zip(groups, named, strict=True):
         several = [Bundle(f"{name}, {_number(group)}", group)]
-        found += several if len(group) >= FEWEST else [Bundle(run.label, [run]) for run in group]
+        found += several if len(group) >= FEWEST_SEEDS else [Bundle(run.label, [run]) for run in group]
     return found
 
 

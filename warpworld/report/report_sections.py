@@ -16,7 +16,8 @@ from warpworld.report.bundles import bundles
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.replay import replay_element
 from warpworld.runs import (
-    FEWEST,
+    FEWEST_EPISODES,
+    FEWEST_SEEDS,
     HEADING,
     RETURN,
     STATISTICS,
@@ -27,7 +28,6 @@ from warpworld.runs import (
     own_metrics,
     statistics_of,
 )
-from warpworld.runs import FEWEST as FEWEST_EPISODES
 from warpworld.text import duration, shown
 
 LENGTH, SPEED = "charts/episodic_length", "perf/env_steps_per_s"
@@ -113,7 +113,7 @@ def _figures(run: RunData) -> dict[str, tuple[str, str]]:
 def over_seeds(data: Sequence[RunData]) -> str:
     """Mean and interquartile mean of the last returns of runs that differ in their seed alone, with intervals."""
     rows = []
-    for bundle in (found for found in bundles(data) if len(found.runs) >= FEWEST):
+    for bundle in (found for found in bundles(data) if len(found.runs) >= FEWEST_SEEDS):
         for policy in bundle.runs[0].config.policy:
             together = statistics_of(final_returns(bundle.runs, policy))
             rows.append([f"{policy}, {len(bundle.runs)} runs", *together.values()])

@@ -12,7 +12,7 @@ from warpworld.cli.sweep.sweep_file import SweepFile
 from warpworld.cli.sweep.worker_processes import Training, Workers
 from warpworld.config import dump_value, load_config
 from warpworld.errors import ConfigError, SweepError, suggest
-from warpworld.runs import FEWEST, episodes_of, mean_of_last_tenth, of_episodes, points_of, read_metrics
+from warpworld.runs import FEWEST_EPISODES, episodes_of, mean_of_last_tenth, of_episodes, points_of, read_metrics
 
 if TYPE_CHECKING:
     import optuna
@@ -121,7 +121,7 @@ class Trials:
             return
         rows, objective = read_metrics(run.metrics_path).rows, self._file.objective
         value = mean_of_last_tenth(rows, objective)
-        if value is None or (of_episodes(objective) and episodes_of(rows, objective) < FEWEST):
+        if value is None or (of_episodes(objective) and episodes_of(rows, objective) < FEWEST_EPISODES):
             return
         reached = points_of(rows, objective)[-1][0]
         share = int(100 * reached / entry.training.config.trainer.total_env_steps)

@@ -7,8 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.policies.moments import variance_of
+from warpworld.policies import Policy, RecurrentPolicy, variance_of
 from warpworld.trainers.algorithms.device_inputs import DeviceInputs
 from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.sequences import Experience
