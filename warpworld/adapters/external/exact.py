@@ -37,7 +37,8 @@ def lost_number(values: np.ndarray, stored: Space) -> tuple[int, str] | None:
         return None
     if isinstance(stored, Box):
         limits = np.iinfo(stored.dtype) if stored.dtype.kind in "iu" else None
-        low, high = (limits.min, limits.max) if limits is not None else (0, 1)  # truth values
+        low: Any = 0 if limits is None else limits.min  # of truth values
+        high: Any = 1 if limits is None else limits.max
     else:
         part = part_of(stored)
         assert part is not None

@@ -58,7 +58,8 @@ class PlayerPools:
         """Begin the first episodes; the seeds were given when the pool was made."""
         with Calling(self._where, "reset"):
             given = self._pool.reset()
-        self._look(*results(given, RESET, f"{self._where}: reset()"), "reset()")
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
+        self._look(observations, infos, "reset()")
         if self._legal is not None:
             self.requested = ("agent_mask", "action_mask")
         return self._shown()
