@@ -40,7 +40,9 @@ def example(working_folder: Path) -> Path:
 @pytest.mark.cpu_backend
 def test_the_check_prints_what_the_page_shows(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "line_tag.py"]) == 0
-    assert SECONDS.sub("", capsys.readouterr().out) == SECONDS.sub("", blocks(PAGE, "text")[0])
+    printed = capsys.readouterr()
+    assert SECONDS.sub("", printed.out) == SECONDS.sub("", blocks(PAGE, "text")[0])
+    assert [f"`{line}`" in PAGE for line in printed.err.splitlines() if "similar names" in line] == [True]
     report = check("random_line_tag.py:RandomLineTag", steps=60)
     assert not report.findings, str(report)
 

@@ -145,6 +145,7 @@ def test_a_file_of_warpworld_s_own_names_all_of_them_too(tmp_path: Path) -> None
     ("parameter", "said"),
     [
         ("float* TWICE", "it may be 'twice' or 'Twice'."),
+        ("float* twice_arr", "it may be 'twice' or 'Twice'."),
         (
             "int* loc_x_of",
             "no array of that name: declare Array('loc_x_of', 'int32', ...). Did you mean 'loc_x_of_goal'?",
@@ -166,3 +167,20 @@ def test_the_world_s_own_time(tmp_path: Path) -> None:
         "kernel an array of the environment's own, for instance Array('env_timestep', 'int32', per='env', initial=0, "
         "on_reset='initial')."
     )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "expected"),
+    [
+        ("float* loc_x_arr, float kMaxSpeed, int* done", None, {"loc_x_arr": "loc_x", "kMaxSpeed": "max_speed"}),
+        ("float* loc_x_arr, float kMaxSpeed", {"kMaxSpeed": 1.0}, {"loc_x_arr": "loc_x"}),
+        ("float* loc_x_arr", ("loc_x",), {}),
+        ("int* timestep", None, {"timestep": "env_timestep"}),
+    ],
+)
+def test_similar_names_are_listed(tmp_path: Path, parameters: str, given: Any, expected: dict[str, str]) -> None:
+    assert functions(tmp_path, parameters).readings("step", given) == expected
+
+
+def test_other_files_have_no_similar_names(tmp_path: Path) -> None:
+    assert functions(tmp_path, "float* loc_x", includes=()).readings("step") == {}

@@ -1,5 +1,6 @@
 """Declarations of an author: an environment, its arrays, groups and kernels; and the registry of names."""
 
+from warpworld.environment.action_names import names_of_choices
 from warpworld.environment.declarations import (
     DTYPES,
     MAX_THREADS_PER_ENV,
@@ -73,6 +74,7 @@ __all__ = [
     "limits_of",
     "masked_phase",
     "names_file",
+    "names_of_choices",
     "observation_arrays",
     "observation_names",
     "observation_parts",
