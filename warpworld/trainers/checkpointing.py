@@ -11,11 +11,9 @@ import torch
 from torch import Tensor
 
 from warpworld.errors import ConfigError, RunError, StoreError
-from warpworld.runs import Run
-from warpworld.runs.checkpoints import RESUMABLE
-from warpworld.runs.resume import check_counters, check_same_trajectory
+from warpworld.runs import RESUMABLE, Run, check_counters, check_same_trajectory
 from warpworld.trainers.histories import SavedHistories
-from warpworld.trainers.processes.shards import Layout, gather_store, restore_store
+from warpworld.trainers.processes import Layout, gather_store, restore_store
 from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
 
 if TYPE_CHECKING:
