@@ -11,7 +11,7 @@ from benchmarks import main, shares
 from benchmarks.__main__ import main as command
 from benchmarks.learning import eager
 from warpworld.policies import Categorical
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+
 import torch
 
 from warpworld.config import TrainerConfig
 from warpworld.errors import ConfigError
 from warpworld.managers.devices import open_backend
 from warpworld.managers.products import NAMES, products_of
-from warpworld.policies import FLOAT32
+from warpworld.policies import FLOAT32, products
 from warpworld.runs import processor_name
 
 
@@ -28,6 +32,11 @@ def check_precision(trainer: TrainerConfig) -> None:
             f"trainer.precision is {trainer.precision}, but {_named(device)} has no products of "
             f"{NAMES[trainer.precision]}: {what}; set it to float32"
         )
+
+
+def products_of_run(trainer: TrainerConfig, device: torch.device) -> Callable[[], AbstractContextManager[None]]:
+    """Contexts in which torch multiplies in a run's precision, one for each call."""
+    return partial(products, trainer.precision, device)
 
 
 def _named(device: torch.device) -> str:

@@ -9,7 +9,7 @@ import torch
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
-from warpworld.managers.kernel_source import LEAST_BLOCKS
+from warpworld.managers import LEAST_BLOCKS
 from warpworld.policies import Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
 from warpworld.policies.samplers import BoxSampler, ChoiceSampler
@@ -134,7 +134,7 @@ class ActingKernel:
 
     def _blocks_at_once(self) -> int:
         """Blocks that a multiprocessor holds if all envs, which share warps, are to act at the same time."""
-        from warpworld.managers.cuda.backend import CudaBackend  # a run on a CPU does not load it
+        from warpworld.managers.cuda import CudaBackend  # a run on a CPU does not load it
 
         envs_of_block = CudaBackend.warp_size // self._world.num_agents * CudaBackend.warps_per_block
         needed = -(-self._world.num_envs // (envs_of_block * MULTIPROCESSORS))
