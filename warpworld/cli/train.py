@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import at_least
-from warpworld.cli.overrides import add_run_options, option_overrides
+from warpworld.cli.override_options import add_run_options, option_overrides
 from warpworld.trainers.processes.membership import process_membership
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from warpworld.config.described import NO_DEFAULT, Key, described, described_params
 from warpworld.config.document import Document
 from warpworld.config.endless_config import endless, load_endless
-from warpworld.config.errors import validated
 from warpworld.config.loading import config_from_dict, load_config
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
@@ -34,6 +33,7 @@ from warpworld.config.types import (
     PositiveSchedule,
     Text,
 )
+from warpworld.config.validation import validated
 from warpworld.config.yaml_dialect import dump_value
 from warpworld.packaged import packaged_configs
 

@@ -6,13 +6,13 @@ import math
 import re
 
 from warpworld.config.document import Document
-from warpworld.config.errors import known
 from warpworld.config.keys import dotted
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import (
     LearnerConfig,
     Sizes,
 )
+from warpworld.config.validation import known
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import ConfigError, suggest
 

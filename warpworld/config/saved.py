@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from warpworld.config.document import Document
 from warpworld.config.encodable import check_encodable
-from warpworld.config.errors import validated
 from warpworld.config.types import Count, Seed, Text
+from warpworld.config.validation import validated
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason
 from warpworld.importing import split_file, title_of

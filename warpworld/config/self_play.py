@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from gymnasium.spaces import Box
 
 from warpworld.config.document import Document
-from warpworld.config.errors import known
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.sections import LearnerConfig, PolicyConfig, SelfPlayConfig
+from warpworld.config.validation import known
 from warpworld.environment import Group, Script
 from warpworld.errors import ConfigError, suggest
 

@@ -7,9 +7,9 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from warpworld.config.document import Document
-from warpworld.config.errors import known
 from warpworld.config.keys import KeyPath, dotted
 from warpworld.config.self_play import check_opponents, sides_of
+from warpworld.config.validation import known
 from warpworld.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
