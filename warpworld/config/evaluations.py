@@ -6,9 +6,7 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from warpworld.config.document import Document
-from warpworld.config.errors import known
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted, known
 from warpworld.config.self_play import check_opponents, sides_of
 from warpworld.errors import ConfigError, suggest
 

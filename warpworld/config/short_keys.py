@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.config.algorithm_settings import algorithms_of, settings_of
-from warpworld.config.document import Document
-from warpworld.config.errors import OTHER_NAMES
+from warpworld.config.documents import OTHER_NAMES, Document
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.sections import ModelConfig, SavingConfig, SelfPlayConfig, TrainerConfig
 from warpworld.environment import get_environment

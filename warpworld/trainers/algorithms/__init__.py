@@ -4,7 +4,6 @@ from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticS
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.batch import Batch, blank, mean, normalise
 from warpworld.trainers.algorithms.box_exploration import noise_scale
-from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
@@ -43,5 +42,4 @@ __all__ = [
     "mean",
     "noise_scale",
     "normalise",
-    "starts_of",
 ]

@@ -25,7 +25,8 @@ from warpworld.policies.networks.central_critic import (
     RecurrentActorAndCritic,
     RecurrentActorWithCritic,
 )
-from warpworld.trainers.algorithms import OnPolicySettings, starts_of
+from warpworld.trainers.algorithms import OnPolicySettings
+from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting import Collector, Trajectories
 
