@@ -16,7 +16,7 @@ from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms.algorithm import Algorithm
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
-from warpworld.trainers.algorithms.update_parts import UpdateParts
+from warpworld.trainers.algorithms.updates.update_parts import UpdateParts
 from warpworld.trainers.trainer import Trainer
 
 from ..worlds import DRAWS, random_actions

@@ -10,7 +10,7 @@ import torch
 from benchmarks import main, shares
 from benchmarks.learning import eager
 from warpworld.policies import Categorical
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 
 

@@ -37,8 +37,8 @@ from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
 from warpworld.trainers.algorithms.a2c import A2CSettings
-from warpworld.trainers.algorithms.device_inputs import DeviceInputs
-from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
+from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimates
+from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE

@@ -16,7 +16,7 @@ from tests.policies.my_models import Shared
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
-from warpworld.trainers.algorithms.flat_parameters import flattened
+from warpworld.trainers.algorithms.parameters.flat_parameters import flattened
 from warpworld.trainers.trainer import Trainer
 
 

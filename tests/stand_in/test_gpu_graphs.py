@@ -10,7 +10,7 @@ from benchmarks.gpu import cases
 from tests.stand_in.driver import StandIn
 from tests.stand_in.recorded_graph import RecordedGraph
 from warpworld.config import load_config
-from warpworld.trainers.algorithms.captured_updates import CapturedUpdates
+from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.stand_in

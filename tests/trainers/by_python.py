@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpworld.trainers.algorithms.captured_updates import CapturedUpdates
+from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
 
 
 def update_by_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from warpworld.policies import Policy
-from warpworld.trainers.algorithms.experience import ends_of
-from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.algorithms.targets import GAETargets
+from warpworld.trainers.algorithms.experience.sequences import Experience
+from warpworld.trainers.algorithms.experience.trajectory_rows import ends_of
+from warpworld.trainers.algorithms.targets.targets import GAETargets
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.collecting.rollout import Rollout

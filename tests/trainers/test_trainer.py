@@ -22,7 +22,7 @@ from warpworld.runs.curve import draw_curves
 from warpworld.runs.metrics.files import read_metrics
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.session.progress import TrainingProgress

@@ -8,7 +8,6 @@ from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
 from warpworld.config.run_config import RunConfig
 from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
-from warpworld.config.schedules import value_at
 from warpworld.config.sections import (
     ALGORITHM,
     Fault,
@@ -85,5 +84,4 @@ __all__ = [
     "sides_of",
     "slots_of",
     "validated",
-    "value_at",
 ]

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny, SkipValidation
 
-from warpworld.config.documents.yaml_dialect import dump_yaml
+from warpworld.config.documents import dump_yaml
+from warpworld.config.schedules import value_at
 from warpworld.config.sections import (
     PolicyConfig,
     SavingConfig,
@@ -36,6 +37,10 @@ class RunConfig(Section):
     def title(self) -> str:
         """Name of the environment for people, without the folders where that is a file."""
         return title_of(self.name)
+
+    def scheduled(self, env_steps: int) -> dict[str, float]:
+        """Values that the section ``schedules`` gives after ``env_steps`` env steps, by array."""
+        return {name: value_at(schedule, env_steps) for name, schedule in self.schedules.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain nested dicts, with every default filled in."""

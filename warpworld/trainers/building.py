@@ -10,14 +10,14 @@ import torch
 from warpworld.config import LearnerConfig, RunConfig
 from warpworld.environment import Environment, get_environment, placed_groups
 from warpworld.errors import ConfigError
-from warpworld.policies import Policy
+from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
-from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
+from warpworld.trainers.collecting import Collector
 from warpworld.trainers.collecting.acting_kernel import why_not
-from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.initial_weights import load_initial_weights
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.world import World
 
 logger = logging.getLogger(__name__)
@@ -66,6 +66,28 @@ def build_policies(
             policy = algorithm.build_policy(entry, group, generator, read).to(device)
             policy.acts_greedily = algorithm.acts_greedily
             policies[name] = policy
+    return policies
+
+
+def build_learners(
+    config: RunConfig, world: World, generator: torch.Generator, initial_weights: bool
+) -> dict[str, Policy | None]:
+    """Policies of a training, by name, on the world's device; None for those that act at random.
+
+    Args:
+        config: the run's settings.
+        world: in which they learn.
+        generator: on the CPU, what weights are drawn from.
+        initial_weights: whether the weights that the settings name are read.
+
+    Raises:
+        RunError: such weights cannot be read, or have other shapes.
+    """
+    policies = build_policies(config, world.environment, generator, world.device)
+    for policy in filter(None, policies.values()):
+        policy.needs_mask = "action_mask" in world.data
+    if initial_weights:
+        load_initial_weights(config, policies)
     return policies
 
 

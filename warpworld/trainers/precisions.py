@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 
 import torch
 
@@ -10,7 +13,7 @@ from warpworld.config import TrainerConfig
 from warpworld.errors import ConfigError
 from warpworld.managers.cpu import processor
 from warpworld.managers.devices import open_backend
-from warpworld.policies import FLOAT32
+from warpworld.policies import FLOAT32, products
 from warpworld.runs import processor_name
 
 NAMES = {"bf16": "bfloat16", "tf32": "TF32"}
@@ -34,6 +37,11 @@ def check_precision(trainer: TrainerConfig) -> None:
             f"trainer.precision is {trainer.precision}, but {_named(device)} has no products of "
             f"{NAMES[trainer.precision]}: {what}; set it to float32"
         )
+
+
+def products_of_run(trainer: TrainerConfig, device: torch.device) -> Callable[[], AbstractContextManager[None]]:
+    """Contexts in which torch multiplies in a run's precision, one for each call."""
+    return partial(products, trainer.precision, device)
 
 
 def products_of(device: torch.device, precision: str) -> tuple[bool, str]:

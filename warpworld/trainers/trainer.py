@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from warpworld.config import RunConfig
-from warpworld.config.schedules import value_at
-from warpworld.config.types import REQUIRED
+from warpworld.config import REQUIRED, RunConfig
 from warpworld.errors import LoggerError
-from warpworld.policies.layers.precision import products
 from warpworld.runs import Run
 from warpworld.trainers.algorithms import Progress
-from warpworld.trainers.building import build_algorithms, build_policies, build_world, fuse_acting, fuse_policies
+from warpworld.trainers.building import build_algorithms, build_learners, build_world, fuse_acting, fuse_policies
 from warpworld.trainers.checkpointing import Checkpoints
-from warpworld.trainers.collecting.collector import Collector
-from warpworld.trainers.collecting.episodes import EpisodeStatistics
-from warpworld.trainers.collecting.metrics import EpisodeMetrics
+from warpworld.trainers.collecting import Collector, EpisodeMetrics, EpisodeStatistics
 from warpworld.trainers.evaluations import Evaluations
-from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
-from warpworld.trainers.precisions import check_precision
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.precisions import check_precision, products_of_run
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, UPDATE, span
 from warpworld.trainers.state import set_threads
 
@@ -81,12 +74,8 @@ class Trainer:
         trainer = config.trainer
         check_precision(trainer)
         self.world = build_world(config, processes=self.processes)
-        self._products = partial(products, trainer.precision, self.world.device)
-        self.policies = build_policies(config, self.world.environment, self.generator, self.world.device)
-        for policy in filter(None, self.policies.values()):
-            policy.needs_mask = "action_mask" in self.world.data
-        if initial_weights:
-            load_initial_weights(config, self.policies)
+        self._products = products_of_run(trainer, self.world.device)
+        self.policies = build_learners(config, self.world, self.generator, initial_weights)
         self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
@@ -224,8 +213,8 @@ class Trainer:
 
     def _set_scheduled(self) -> None:
         """Set the environment's arrays that change during the run."""
-        for name, schedule in self.config.schedules.items():
-            self.world[name].fill_(value_at(schedule, self.env_steps))
+        for name, value in self.config.scheduled(self.env_steps).items():
+            self.world[name].fill_(value)
 
     def _is_due(self, iteration: int, every: int) -> bool:
         return iteration % every == 0 or iteration == self.num_iterations

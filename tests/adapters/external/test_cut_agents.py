@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from warpworld.config import config_from_dict
-from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.targets.gae import gae
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 

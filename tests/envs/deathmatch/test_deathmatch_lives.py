@@ -11,7 +11,7 @@ import torch
 from tests.envs.deathmatch.fights import BOX, FOUR, HOMES, act, face_off, made, place, random_step
 from tests.eyes.arenas import RADIUS, distances
 from warpworld import World
-from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.targets.gae import gae
 
 
 def rooms_of(world: World, env: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from warpworld.policies import MLP, Categorical, Gaussian, Policy
 from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 
 Settings = PPOSettings | A2CSettings

@@ -16,9 +16,9 @@ from warpworld.config import ModelConfig
 from warpworld.environment import Group
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.layers.cells import MinGRU
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
+from warpworld.trainers.algorithms.experience.sequences import Experience, Sequences
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
-from warpworld.trainers.algorithms.sequences import Experience, Sequences
 
 VECTOR = Box(-1.0, 1.0, (5,))
 PIXELS = Dict({"far": Box(0.0, 1.0, (2, 17)), "near": Box(0.0, 1.0, (3, 20)), "speed": Box(-1.0, 1.0, (4,))})

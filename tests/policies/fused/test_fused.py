@@ -22,7 +22,7 @@ from warpworld.policies.fused import DIAGNOSTICS, FusedNetworks, Loss, fused_net
 from warpworld.policies.fused.calls import Runs
 from warpworld.policies.fused.library import SOURCE
 from warpworld.trainers.algorithms.a2c import A2CSettings
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings
 
 PPO = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.01, vf_coef=0.5)

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies.fused import FusedAdam
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters, adam
-from warpworld.trainers.algorithms.muon import muon
+from warpworld.trainers.algorithms.parameters.flat_parameters import FlatParameters, adam
+from warpworld.trainers.algorithms.parameters.muon import muon
 
 SIZES = [3, 16, 1000, 5001]
 

@@ -10,7 +10,7 @@ import torch
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
 from warpworld.policies import Policy
 from warpworld.policies.fused import Loss, fused_networks
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings
 
 PPO = PPOSettings(clip_coef=0.25, clip_vloss=True, norm_adv=False, ent_coef=0.5, vf_coef=1.0)

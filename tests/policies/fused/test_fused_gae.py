@@ -14,7 +14,7 @@ from tests.trainers.algorithms.test_gae import random_rollout, rollouts, slow_ga
 from warpworld.errors import StoreError
 from warpworld.policies.fused import fused_gae
 from warpworld.trainers.algorithms.a2c import A2CSettings
-from warpworld.trainers.algorithms.estimates import TensorEstimates
+from warpworld.trainers.algorithms.targets.estimates import TensorEstimates
 
 GAMMA, LAMBDA = 0.97, 0.9
 

@@ -16,8 +16,8 @@ from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import Policy
 from warpworld.policies.fused import Loss, fused_networks
 from warpworld.policies.fused.library import SOURCE
+from warpworld.trainers.algorithms.experience.sequences import Experience
 from warpworld.trainers.algorithms.ppo import PPOSettings
-from warpworld.trainers.algorithms.sequences import Experience
 
 SETTINGS = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.05, vf_coef=0.5)
 LOSS = Loss(surrogate=True, clip_value_loss=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.05, vf_coef=0.5)

@@ -16,8 +16,8 @@ from warpworld.errors import StoreError
 from warpworld.policies import Policy
 from warpworld.policies.fused import DIAGNOSTICS, Loss, fuse, fused_networks
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
+from warpworld.trainers.algorithms.experience.sequences import Experience, Sequences
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
-from warpworld.trainers.algorithms.sequences import Experience, Sequences
 
 SETTINGS = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.05, vf_coef=0.5)
 LOSS = Loss(surrogate=True, clip_value_loss=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.05, vf_coef=0.5)

@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 
 from warpworld.policies import MLP, Categorical, Policy
 from warpworld.policies.distributions.distribution import log_prob
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 
 FEATURES, HEADS = 4, (3, 2)

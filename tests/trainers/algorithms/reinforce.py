@@ -14,8 +14,8 @@ from warpworld.config.types import Fraction, PositiveSchedule
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms import Algorithm, Progress
-from warpworld.trainers.algorithms.experience import ends_of, step_values
-from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.experience.trajectory_rows import ends_of, step_values
+from warpworld.trainers.algorithms.targets.gae import gae
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.processes.distributed import ALONE, ProcessGroup

@@ -16,7 +16,7 @@ from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs import Run
 from warpworld.trainers.algorithms.a2c import A2C, A2CSettings, a2c_loss
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.trainer import Trainer
 
 PLAIN = A2CSettings(norm_adv=False, ent_coef=0.01, vf_coef=0.5)

@@ -13,11 +13,11 @@ from tests.stand_in.host_calls import HostCalls
 from tests.trainers.test_resumed_runs import MEMORY, ONE, REMEMBERING_CRITIC, RUN_CONFIGS
 from warpworld.config import config_from_dict, load_config
 from warpworld.trainers.algorithms.algorithm import Progress
-from warpworld.trainers.algorithms.gae import gae
-from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.on_policy import OnPolicy
-from warpworld.trainers.algorithms.updates import Updates
-from warpworld.trainers.algorithms.vtrace import vtrace
+from warpworld.trainers.algorithms.targets.gae import gae
+from warpworld.trainers.algorithms.targets.vtrace import vtrace
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cuda_backend

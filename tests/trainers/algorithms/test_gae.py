@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warpworld.errors import StoreError
-from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.targets.gae import gae
 
 NAN = float("nan")
 

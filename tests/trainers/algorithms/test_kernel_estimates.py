@@ -12,9 +12,9 @@ from tests.trainers.recorded import Discounts
 from tests.trainers.small_worlds import Relay
 from tests.world.herd import Herd
 from warpworld import World
-from warpworld.trainers.algorithms.gae import gae
-from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
-from warpworld.trainers.algorithms.vtrace import vtrace
+from warpworld.trainers.algorithms.targets.gae import gae
+from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimates
+from warpworld.trainers.algorithms.targets.vtrace import vtrace
 from warpworld.trainers.collecting.collector import Collector
 
 STEPS, ENVS = 24, 9

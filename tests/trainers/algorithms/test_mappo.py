@@ -13,9 +13,9 @@ from tests.trainers.collecting.test_critic_inputs import Blind
 from tests.trainers.together import together
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
-from warpworld.trainers.algorithms.experience import ends_of, step_values
+from warpworld.trainers.algorithms.experience.trajectory_rows import ends_of, step_values
 from warpworld.trainers.algorithms.mappo import MAPPO
-from warpworld.trainers.algorithms.targets import TARGETS
+from warpworld.trainers.algorithms.targets.targets import TARGETS
 from warpworld.trainers.building import build_algorithms
 from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from warpworld.config import config_from_dict
 from warpworld.errors import ConfigError
 from warpworld.policies.layers.ensemble import Ensemble
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters, adam
-from warpworld.trainers.algorithms.muon import MOMENTUM, Matrix, muon
+from warpworld.trainers.algorithms.parameters.flat_parameters import FlatParameters, adam
+from warpworld.trainers.algorithms.parameters.muon import MOMENTUM, Matrix, muon
 from warpworld.trainers.trainer import Trainer
 
 RATE = 0.01

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from tests.trainers.algorithms.test_captured_on_policy_updates import RELAY, trained
-from warpworld.trainers.algorithms.captured_updates import CapturedUpdates
-from warpworld.trainers.algorithms.targets import GAETargets
+from warpworld.trainers.algorithms.targets.targets import GAETargets
+from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
 
 pytestmark = pytest.mark.cuda_backend
 

@@ -20,8 +20,8 @@ from warpworld.errors import StoreError
 from warpworld.policies import Policy
 from warpworld.policies.fused import FusedAdam, Loss, fused_networks
 from warpworld.policies.fused.gradients import FusedGradients
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
-from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.algorithms.experience.sequences import Experience
+from warpworld.trainers.algorithms.parameters.flat_parameters import FlatParameters
 from warpworld.trainers.measurements import Metrics
 from warpworld.trainers.trainer import Trainer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 import warpworld
-from warpworld.trainers.algorithms.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.collecting.collector import Collector
 
 EPOCHS, ROWS = 3, 41

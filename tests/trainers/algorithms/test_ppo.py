@@ -25,9 +25,9 @@ from tests.trainers.algorithms.ppo_cases import (
 from warpworld.errors import RunError, StoreError
 from warpworld.policies.distributions.distribution import log_prob
 from warpworld.trainers.algorithms import ppo
-from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.minibatches import Minibatches
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPO, ppo_loss
+from warpworld.trainers.algorithms.updates.minibatches import Minibatches
 from warpworld.trainers.processes.distributed import ALONE
 
 # --- rows that do not count -------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.trainers.algorithms.ppo_cases import HEADS, JUNK, Settings, make_batch, make_policy, seeded
 from warpworld.policies.distributions.distribution import log_prob_and_entropy
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import ppo_loss
 
 # --- the loss by hand -------------------------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ from warpworld.errors import StoreError
 from warpworld.policies import RecurrentPolicy, build_policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedGradients
 from warpworld.trainers.algorithms import a2c, ppo
+from warpworld.trainers.algorithms.experience.sequences import Sequences
 from warpworld.trainers.algorithms.on_policy import OnPolicy
-from warpworld.trainers.algorithms.sequences import Sequences
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.play import play
 from warpworld.trainers.trainer import Trainer

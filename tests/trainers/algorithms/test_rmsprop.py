@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from warpworld.trainers.algorithms.rmsprop import RMSprop
+from warpworld.trainers.algorithms.parameters.rmsprop import RMSprop
 
 
 def test_of_the_steps_of_torchs() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
+from warpworld.trainers.algorithms.updates.update_parts import Part, UpdateParts
 
 Capture = Callable[[Part], Part]
 

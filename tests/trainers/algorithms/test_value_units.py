@@ -10,9 +10,9 @@ import torch
 
 from tests.trainers.algorithms.ppo_cases import Settings, make_batch, make_policy, seeded
 from warpworld.policies import Policy
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPO
-from warpworld.trainers.algorithms.value_units import give_units
+from warpworld.trainers.algorithms.targets.value_units import give_units
 
 KINDS = ("popart", "running")
 

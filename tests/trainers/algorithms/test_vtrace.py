@@ -15,10 +15,10 @@ from tests.trainers.recorded import Discounts
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, StoreError
 from warpworld.policies import RecurrentPolicy
-from warpworld.trainers.algorithms.experience import ends_of, step_values, values_of
-from warpworld.trainers.algorithms.gae import gae
-from warpworld.trainers.algorithms.targets import VTraceTargets
-from warpworld.trainers.algorithms.vtrace import vtrace
+from warpworld.trainers.algorithms.experience.trajectory_rows import ends_of, step_values, values_of
+from warpworld.trainers.algorithms.targets.gae import gae
+from warpworld.trainers.algorithms.targets.targets import VTraceTargets
+from warpworld.trainers.algorithms.targets.vtrace import vtrace
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 

@@ -16,7 +16,7 @@ from warpworld.config import RunConfig, config_from_dict
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import ConfigError, DeclarationError, TrainingError
 from warpworld.policies import Categorical, Policy
-from warpworld.trainers.algorithms.experience import ends_of, step_values
+from warpworld.trainers.algorithms.experience.trajectory_rows import ends_of, step_values
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World

@@ -11,7 +11,7 @@ from tests.trainers.recorded import Discounts, Recorded, batches_of
 from tests.trainers.sighted import Sighted
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, TrainingError
-from warpworld.trainers.algorithms.experience import values_of
+from warpworld.trainers.algorithms.experience.trajectory_rows import values_of
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.play import play
 from warpworld.trainers.trainer import Trainer

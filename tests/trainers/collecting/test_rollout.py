@@ -16,9 +16,9 @@ from warpworld.config import ModelConfig
 from warpworld.environment import Array, Environment
 from warpworld.errors import DeclarationError
 from warpworld.policies import build_policy
-from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.experience import VALUE_ROWS, values_of
-from warpworld.trainers.algorithms.gae import gae
+from warpworld.trainers.algorithms.experience.batch import Batch
+from warpworld.trainers.algorithms.experience.trajectory_rows import VALUE_ROWS, values_of
+from warpworld.trainers.algorithms.targets.gae import gae
 from warpworld.trainers.collecting.trajectories import Trajectories
 from warpworld.world import World
 

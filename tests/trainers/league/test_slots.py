@@ -15,7 +15,7 @@ from warpworld.config import ModelConfig
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 from warpworld.policies import RecurrentPolicy, build_policy
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.trainers.collecting.players import Scripted, Slot, split_envs

@@ -38,7 +38,7 @@ def fused_gae(
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Tensor, Tensor] | None:
-    """Compute ``trainers.algorithms.gae`` in C++, from the same arguments on the cpu; None if it does not compile.
+    """Compute ``gae`` of ``trainers.algorithms.targets`` in C++, from the same arguments; None if it does not compile.
 
     Raises:
         StoreError: a tensor has another shape, or is of another kind of numbers.

@@ -2,13 +2,13 @@
 
 from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
-from warpworld.trainers.algorithms.batch import Batch, blank, mean, normalise
 from warpworld.trainers.algorithms.box_exploration import noise_scale
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
-from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
-from warpworld.trainers.algorithms.off_policy import OffPolicy, OffPolicySettings
+from warpworld.trainers.algorithms.experience import Batch, blank, mean, normalise, starts_of
+from warpworld.trainers.algorithms.off_policy import OffPolicy
+from warpworld.trainers.algorithms.off_policy_settings import OffPolicySettings
 from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy
 from warpworld.trainers.algorithms.on_policy_settings import OnPolicySettings
+from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.target_network import TargetNetwork
@@ -25,8 +25,6 @@ __all__ = [
     "Evaluated",
     "FlatParameters",
     "Losses",
-    "Mixing",
-    "MixingSettings",
     "OffPolicy",
     "OffPolicySettings",
     "OnPolicy",
@@ -42,4 +40,5 @@ __all__ = [
     "mean",
     "noise_scale",
     "normalise",
+    "starts_of",
 ]

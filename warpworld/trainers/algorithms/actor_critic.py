@@ -15,19 +15,30 @@ from torch import Tensor, nn
 
 from warpworld.config import Count, Fault, Fraction, PositiveSchedule, Sizes
 from warpworld.environment import Group, action_layout
-from warpworld.policies import Policy, backward, build_policy, observation_size, of_stacks
-from warpworld.policies.distributions.deterministic import Deterministic
-from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
-from warpworld.policies.networks.actor_critics import ActorCritics, Critics, SquashedHead, TanhHead
-from warpworld.policies.samplers import Sampler, SamplerContext, scaling_to
+from warpworld.policies import (
+    ActorCritics,
+    Critics,
+    Deterministic,
+    Policy,
+    Sampler,
+    SamplerContext,
+    SquashedGaussian,
+    SquashedHead,
+    TanhHead,
+    backward,
+    build_policy,
+    observation_size,
+    of_stacks,
+    scaling_to,
+)
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
 from warpworld.trainers.algorithms.off_policy import OffPolicy
+from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.transition_settings import TransitionSettings
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Normals, TransitionReplay, Transitions, settle_size
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from warpworld.config import value_at
+from warpworld.config.schedules import value_at
 from warpworld.environment import Array, action_heads
 from warpworld.policies import Explorer, Policy, SamplerContext
 from warpworld.trainers.collecting import Collector

@@ -15,15 +15,22 @@ from torch import Tensor, nn
 from warpworld.config import ALGORITHM, Fault, Flag, Sizes
 from warpworld.environment import Array, Environment, Group, state_space
 from warpworld.errors import ConfigError
-from warpworld.policies import Policy, action_distribution, build_policy, observation_size
-from warpworld.policies.inputs.central_inputs import CentralInputs
-from warpworld.policies.layers.cells import make_cell
-from warpworld.policies.layers.dense import VALUE_GAIN, Width, check_hidden, hidden_layers, perceptron
-from warpworld.policies.networks.central_critic import (
+from warpworld.policies import (
+    VALUE_GAIN,
     ActorWithCritic,
+    CentralInputs,
     CriticThatRemembers,
+    Policy,
     RecurrentActorAndCritic,
     RecurrentActorWithCritic,
+    Width,
+    action_distribution,
+    build_policy,
+    check_hidden,
+    hidden_layers,
+    make_cell,
+    observation_size,
+    perceptron,
 )
 from warpworld.trainers.algorithms import OnPolicySettings
 from warpworld.trainers.algorithms.experience import starts_of

@@ -15,19 +15,19 @@ from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.policies.fused import Loss
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
-from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.captured_updates import CapturedUpdates
-from warpworld.trainers.algorithms.estimates import Estimates
-from warpworld.trainers.algorithms.flat_parameters import OPTIMIZERS, FlatParameters
+from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.on_policy_settings import OnPolicySettings
-from warpworld.trainers.algorithms.passes import Permutations, RecomputedTargets
-from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.algorithms.shared_updates import SharedUpdates
-from warpworld.trainers.algorithms.targets import TARGETS, Targets
-from warpworld.trainers.algorithms.updates import Updates
-from warpworld.trainers.algorithms.value_units import ValueUnits, give_units
+from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
+from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
+from warpworld.trainers.algorithms.updates import (
+    CapturedUpdates,
+    Permutations,
+    RecomputedTargets,
+    SharedUpdates,
+    Updates,
+)
 from warpworld.trainers.collecting import Collector, Rollout, Trajectories
-from warpworld.trainers.processes.distributed import ALONE, ProcessGroup
+from warpworld.trainers.processes import ALONE, ProcessGroup
 
 Losses = tuple[Tensor, dict[str, Tensor]]
 

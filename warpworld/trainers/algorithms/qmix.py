@@ -11,7 +11,8 @@ from pydantic import Field
 from warpworld.config import ALGORITHM, Count
 from warpworld.environment import Environment, Group, state_space
 from warpworld.policies import MonotonicMixer, observation_size
-from warpworld.trainers.algorithms import Mixing, MixingSettings, OffPolicySettings
+from warpworld.trainers.algorithms import OffPolicySettings
+from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 
 
 class QMIXSettings(MixingSettings):

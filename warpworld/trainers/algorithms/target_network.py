@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.errors import RunError
-from warpworld.trainers.algorithms.flat_parameters import flattened
+from warpworld.trainers.algorithms.parameters.flat_parameters import flattened
 
 
 class TargetNetwork:

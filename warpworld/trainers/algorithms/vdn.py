@@ -10,7 +10,8 @@ from pydantic import Field
 from warpworld.config import ALGORITHM
 from warpworld.environment import Group
 from warpworld.policies import Sum
-from warpworld.trainers.algorithms import Mixing, MixingSettings, OffPolicySettings
+from warpworld.trainers.algorithms import OffPolicySettings
+from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 
 
 class VDNSettings(MixingSettings):

@@ -9,10 +9,9 @@ import torch
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
-from warpworld.managers.kernel_source import LEAST_BLOCKS
-from warpworld.policies import Policy
+from warpworld.managers import LEAST_BLOCKS
+from warpworld.policies import BoxSampler, ChoiceSampler, Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
-from warpworld.policies.samplers import BoxSampler, ChoiceSampler
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player, Seen, decide
@@ -134,7 +133,7 @@ class ActingKernel:
 
     def _blocks_at_once(self) -> int:
         """Blocks that a multiprocessor holds if all envs, which share warps, are to act at the same time."""
-        from warpworld.managers.cuda.backend import CudaBackend  # a run on a CPU does not load it
+        from warpworld.managers.cuda import CudaBackend  # a run on a CPU does not load it
 
         envs_of_block = CudaBackend.warp_size // self._world.num_agents * CudaBackend.warps_per_block
         needed = -(-self._world.num_envs // (envs_of_block * MULTIPROCESSORS))

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from warpworld.environment import Array, Group
-from warpworld.environment.spaces import group_suffix, observation_names
-from warpworld.managers.program import Copy
+from warpworld.environment import Array, Group, group_suffix, observation_names
+from warpworld.managers import Copy
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.finite import refuse_not_finite

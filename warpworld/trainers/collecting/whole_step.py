@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from warpworld.managers.program import RunHostFunction, RunKernel
+from warpworld.managers import RunHostFunction, RunKernel
 from warpworld.policies import Policy
 from warpworld.policies.fused import FusedActing, FusedNetworks, fused_actor
 from warpworld.trainers.collecting.actor import Actor

@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from warpworld.errors import RunError
 from warpworld.policies.fused import FusedAdam
-from warpworld.trainers.algorithms.muon import ADAM_EPS, Matrix, matrices_of, muon
-from warpworld.trainers.algorithms.optimizers import Adam
+from warpworld.trainers.algorithms.parameters.muon import ADAM_EPS, Matrix, matrices_of, muon
+from warpworld.trainers.algorithms.parameters.optimizers import Adam
 from warpworld.trainers.spans import STEP, spanned
 
 ALIGNMENT = 4  # numbers; 16 bytes of float32, at whose multiples cuBLAS wants every matrix for its fastest kernels

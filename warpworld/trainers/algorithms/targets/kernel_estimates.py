@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings
+from warpworld.trainers.algorithms.targets.estimates import Estimates, TargetSettings
 from warpworld.trainers.collecting import Collector
 
 SOURCE = Path(__file__).resolve().parent / "advantages.cu"

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from warpworld.errors import StoreError
 from warpworld.policies import Policy, RecurrentPolicy
-from warpworld.trainers.algorithms.batch import Batch
+from warpworld.trainers.algorithms.experience.batch import Batch
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from warpworld.policies import Policy, backward
 from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks, Loss
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
-from warpworld.trainers.algorithms.minibatches import Epoch
-from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.spans import LOSS, PASSES, span
 
 Losses = Callable[[Experience], tuple[Tensor, dict[str, Tensor]]]

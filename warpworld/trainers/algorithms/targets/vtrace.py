@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from warpworld.trainers.algorithms.gae import check_shapes, expected_after
+from warpworld.trainers.algorithms.targets.gae import check_shapes, expected_after
 
 
 def vtrace(

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from warpworld.trainers.algorithms.optimizers import UncompiledOptimizer
+from warpworld.trainers.algorithms.parameters.optimizers import UncompiledOptimizer
 
 ALPHA = 0.99  # share of the mean square that a step keeps; torch's default
 

@@ -8,12 +8,11 @@ import torch
 from torch import Tensor
 
 from warpworld.policies import Policy, RecurrentPolicy, variance_of
-from warpworld.trainers.algorithms.device_inputs import DeviceInputs
-from warpworld.trainers.algorithms.kernel_estimates import KernelEstimates
-from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.algorithms.targets import GAETargets, Targets
-from warpworld.trainers.algorithms.update_parts import Part
-from warpworld.trainers.algorithms.updates import Learner, Updates
+from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
+from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.update_parts import Part
+from warpworld.trainers.algorithms.updates.updates import Learner, Updates
 from warpworld.trainers.collecting import Collector
 
 RATE = "learning_rate"

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.policies.fused import fused_gradient
-from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.sequences import Experience, Sequences
+from warpworld.trainers.algorithms.experience.batch import Batch
+from warpworld.trainers.algorithms.experience.sequences import Experience, Sequences
 from warpworld.trainers.collecting import Trajectories, begun
 from warpworld.trainers.spans import VALUES, spanned
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 
 Permutations = torch.Generator | Callable[[Tensor], Tensor]
 """A generator to draw permutations of rows from; or a function from a pass's number, (1,) int64, to (rows,) int64."""

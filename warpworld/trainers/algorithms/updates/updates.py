@@ -11,15 +11,13 @@ from torch import Tensor
 
 from warpworld.policies import Policy, moments, variance_of
 from warpworld.policies.fused import DIAGNOSTICS, Loss, Shuffler, fused_gradient, fused_variance
-from warpworld.trainers.algorithms.estimates import Estimates
-from warpworld.trainers.algorithms.flat_parameters import FlatParameters
-from warpworld.trainers.algorithms.gradients import InCpp, by_autograd, one_torch_thread
-from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
-from warpworld.trainers.algorithms.passes import Passes, Permutations, RecomputedTargets
-from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.algorithms.targets import Targets
-from warpworld.trainers.algorithms.update_parts import Part, UpdateParts
-from warpworld.trainers.algorithms.value_units import ValueUnits
+from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
+from warpworld.trainers.algorithms.updates.gradients import InCpp, by_autograd, one_torch_thread
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates.passes import Passes, Permutations, RecomputedTargets
+from warpworld.trainers.algorithms.updates.update_parts import Part, UpdateParts
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import GRADIENT, spanned_items
 

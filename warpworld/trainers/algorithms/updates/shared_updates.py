@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from warpworld.trainers.algorithms.minibatches import Epoch, Minibatches
-from warpworld.trainers.algorithms.updates import Learner, Updates
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates.updates import Learner, Updates
 
 
 class SharedUpdates(Updates):

@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy, ValueScale, moments
-from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.sequences import Experience
+from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.processes import ProcessGroup
 
 POPART = "popart"

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
 from warpworld.policies import Ensemble
-from warpworld.trainers.algorithms.optimizers import Adam
+from warpworld.trainers.algorithms.parameters.optimizers import Adam
 
 MOMENTUM = 0.95
 ADAM_EPS = 1e-5

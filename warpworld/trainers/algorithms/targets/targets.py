@@ -11,10 +11,17 @@ import torch
 from torch import Tensor
 
 from warpworld.policies import Policy
-from warpworld.trainers.algorithms.batch import Batch
-from warpworld.trainers.algorithms.estimates import Estimates, TargetSettings, TensorEstimates
-from warpworld.trainers.algorithms.experience import ends_of, experience_of, plain_rows, rows_at_once, step_values
-from warpworld.trainers.algorithms.sequences import Experience, joined
+from warpworld.trainers.algorithms.experience import (
+    Batch,
+    Experience,
+    ends_of,
+    experience_of,
+    joined,
+    plain_rows,
+    rows_at_once,
+    step_values,
+)
+from warpworld.trainers.algorithms.targets.estimates import Estimates, TargetSettings, TensorEstimates
 from warpworld.trainers.collecting import Trajectories
 from warpworld.trainers.spans import LOSS, RETURNS, span
 

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from warpworld.policies.fused import Shuffler
-from warpworld.trainers.algorithms.batch import NORM_EPS, Batch
-from warpworld.trainers.algorithms.sequences import Experience
-from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.algorithms.experience import NORM_EPS, Batch, Experience
+from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
 
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from warpworld.policies.fused import fused_gae
-from warpworld.trainers.algorithms.gae import gae
-from warpworld.trainers.algorithms.vtrace import vtrace
+from warpworld.trainers.algorithms.targets.gae import gae
+from warpworld.trainers.algorithms.targets.vtrace import vtrace
 
 
 class TargetSettings(Protocol):
