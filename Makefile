@@ -30,12 +30,10 @@ MARKS ?= not slow and not heavy
 # Where a stage repeats tests on another backend or with other flags, the first case of each: a case differs in the world,
 # which `make test` runs. CASES=--exhaustive runs all.
 CASES ?= --first-cases
-# What is tested on the cuda backend too, and of that what is tested once more on tensors that say they are on a GPU.
-CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py runs/test_resume.py) \
+# What is tested on the cuda backend too, on tensors that say they are on a GPU.
+CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py) \
+  $(addprefix tests/,policies/test_products_on_gpu.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
-AS_CUDA_TESTS := $(addprefix tests/,adapters world envs eyes/blocks managers/cuda/test_graphs.py) \
-  $(wildcard tests/eyes/test_*.py) tests/policies/test_products_on_gpu.py \
-  $(addprefix tests/,trainers/algorithms trainers/collecting runs/test_resume.py) $(wildcard tests/trainers/test_*.py)
 # In these folders nothing differs by device.
 NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_python trainers/processes trainers/session)
 # What `make test` tests is tested again with kernels compiled as users' are: where most arithmetic is.
@@ -76,8 +74,8 @@ cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a
 browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwright and Chromium
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
-	$(PYTEST) --stand-in $(CASES) -m "not slow" $(CUDA_TESTS) tests/stand_in $(NOT_ON_CUDA) $(ARGS)
-	$(PYTEST) --stand-in --device cuda $(CASES) -m "not slow and not heavy" $(AS_CUDA_TESTS) $(NOT_ON_CUDA) $(ARGS)
+	$(PYTEST) --stand-in $(CASES) -m "not slow" tests/stand_in $(ARGS)
+	$(PYTEST) --stand-in --device cuda $(CASES) -m "not slow" $(CUDA_TESTS) $(NOT_ON_CUDA) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
 	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)

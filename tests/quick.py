@@ -1,7 +1,8 @@
 """``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
 ``pytest --first-cases``: the first case of each test; on the stand-in driver all cases of what runs nowhere else.
 
-Tests of commands, pages and benchmarks are left out: they run the package as a user does, and take their time.
+Tests of commands, pages, processes and other libraries are left out: they run the package as a user does, and take
+their time.
 """
 
 from __future__ import annotations
@@ -14,7 +15,19 @@ from pathlib import Path
 import pytest
 
 # Folders of tests.
-LEFT_OUT = ("benchmarks", "board", "browser", "commands", "docs", "exporting", "python_api", "tutorials")
+LEFT_OUT = (
+    *(
+        "adapters/external",
+        "benchmarks",
+        "browser",
+        "cli",
+        "docs",
+        "policies/exporting",
+        "tools",
+        "trainers/from_python",
+    ),
+    *("trainers/processes", "trainers/session", "tutorials"),
+)
 
 
 def keep_folder(config: pytest.Config) -> None:
@@ -28,7 +41,8 @@ def keep_folder(config: pytest.Config) -> None:
 def keep_quick_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out all tests that take their time."""
     takes_time = {item for item in items if any(map(item.get_closest_marker, ("long", "heavy", "slow")))}
-    _keep(config, items, [item for item in items if item not in takes_time and _folder(item) not in LEFT_OUT])
+    left_out = tuple(f"tests/{folder}/" for folder in LEFT_OUT)
+    _keep(config, items, [item for item in items if item not in takes_time and not item.nodeid.startswith(left_out)])
 
 
 def keep_first_cases(config: pytest.Config, items: list[pytest.Item], whole: tuple[str, ...] = ()) -> None:
@@ -44,10 +58,6 @@ def keep_first_cases(config: pytest.Config, items: list[pytest.Item], whole: tup
         is_whole = any(map(item.get_closest_marker, whole))
         first.setdefault(item.nodeid if is_whole else item.nodeid.partition("[")[0], item)
     _keep(config, items, list(first.values()))
-
-
-def _folder(item: pytest.Item) -> str:
-    return item.nodeid.split("/")[1]
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.stages import COLLECTED, cuda_paths, overrun, run_nowhere, run_seldom
+from tests.quick import LEFT_OUT
+from tests.stages import COLLECTED, ROOT, cuda_paths, overrun, run_nowhere, run_seldom
 
 # Tests that `make exhaustive` alone runs, and why: what they find, a test of every push finds in another way.
 SELDOM = {
@@ -31,6 +32,10 @@ def test_each_test_of_the_cuda_backend_is_run_on_it(request: pytest.FixtureReque
 def test_each_test_has_a_case_that_every_push_runs(request: pytest.FixtureRequest) -> None:
     found = [name for name in run_seldom(request.config.stash[COLLECTED]) if not name.startswith("tests/benchmarks/")]
     assert [name for name in found if name not in SELDOM] == []
+
+
+def test_folders_that_make_quick_leaves_out_hold_tests() -> None:
+    assert [folder for folder in LEFT_OUT if not any((ROOT / "tests" / folder).glob("**/test_*.py"))] == []
 
 
 def test_one_that_no_stage_runs_is_named() -> None:

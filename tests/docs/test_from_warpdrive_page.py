@@ -89,8 +89,8 @@ def test_random_starts(example: Path) -> None:
     world.reset()
     place = world["place"]
     assert len(place.unique()) > 15
-    np.testing.assert_allclose(world["observations"][:, :, 0], place / 20, rtol=1e-6)
-    np.testing.assert_allclose(world["observations"][:, 1, 1], place[:, -1] / 20, rtol=1e-6)
+    torch.testing.assert_close(world["observations"][:, :, 0], place / 20, rtol=1e-6, atol=0)
+    torch.testing.assert_close(world["observations"][:, 1, 1], place[:, -1] / 20, rtol=1e-6, atol=0)
 
 
 def test_the_message_for_unknown_names(example: Path) -> None:

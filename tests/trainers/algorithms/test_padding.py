@@ -82,7 +82,7 @@ def test_the_padding_stays_zero_among_several_processes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fused", [False, True])
 def test_learning_is_that_without_padding(algorithm: Any, fused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     padded, found = learnt(algorithm, fused)
-    monkeypatch.setattr("warpworld.trainers.algorithms.flat_parameters.ALIGNMENT", 1)
+    monkeypatch.setattr("warpworld.trainers.algorithms.parameters.flat_parameters.ALIGNMENT", 1)
     packed, expected = learnt(algorithm, fused)
     assert len(padded.parameters.vector) - len(packed.parameters.vector) == EXPECTED_PADDING
     for one, other in zip(found, expected, strict=True):
