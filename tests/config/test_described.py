@@ -13,7 +13,7 @@ from tests.chase import TEXT, changed
 from warpworld.cli.new.template import MODULE, TEMPLATE
 from warpworld.config import RunConfig, load_config, packaged_configs
 from warpworld.config.described import NO_DEFAULT, Key, argument_docs, described, field_comments
-from warpworld.config.document import Document
+from warpworld.config.documents.document import Document
 
 OURS = (*packaged_configs(), str(TEMPLATE / f"{MODULE}.yaml"))
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import re
 
-from warpworld.config.document import Document
-from warpworld.config.keys import dotted
+from warpworld.config.documents import Document, dotted, known
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import (
     LearnerConfig,
     Sizes,
 )
-from warpworld.config.validation import known
 from warpworld.environment import Array, Environment, Group
 from warpworld.errors import ConfigError, suggest
 

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from warpworld.config.keys import KeyPath
+from warpworld.config.documents import KeyPath
 from warpworld.config.named_classes import model_class
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig

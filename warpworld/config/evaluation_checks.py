@@ -6,10 +6,8 @@ import json
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from warpworld.config.document import Document
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted, known
 from warpworld.config.self_play import check_opponents, sides_of
-from warpworld.config.validation import known
 from warpworld.errors import ConfigError, suggest
 
 if TYPE_CHECKING:

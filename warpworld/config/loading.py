@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from warpworld.config.between_sections import check_policies, check_schedules, check_sizes
-from warpworld.config.document import Document
-from warpworld.config.encodable import check_encodable
+from warpworld.config.documents import Document, check_encodable, validated
 from warpworld.config.environment_section import with_environment
 from warpworld.config.evaluation_checks import check_evaluations, check_stop_when
 from warpworld.config.loggers import check_loggers
@@ -21,7 +20,6 @@ from warpworld.config.policy_sections import checked_policies, fill_sections, ke
 from warpworld.config.run_config import RunConfig
 from warpworld.config.self_play import absolute_runs, check_self_play, with_absolute_runs
 from warpworld.config.source import read_source
-from warpworld.config.validation import validated
 from warpworld.environment import placed_groups
 from warpworld.errors import ConfigError
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny, SkipValidation
 
+from warpworld.config.documents import dump_yaml
 from warpworld.config.schedules import value_at
 from warpworld.config.sections import (
     PolicyConfig,
@@ -14,7 +15,6 @@ from warpworld.config.sections import (
     TrainerConfig,
 )
 from warpworld.config.types import AnySchedule, Text
-from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.importing import title_of
 
 

@@ -11,10 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from warpworld.config.document import Document
-from warpworld.config.encodable import check_encodable
+from warpworld.config.documents import Document, check_encodable, validated
 from warpworld.config.types import Count, Seed, Text
-from warpworld.config.validation import validated
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason
 from warpworld.importing import split_file, title_of

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warpworld.config.document import Document
-from warpworld.config.validation import known
+from warpworld.config.documents import Document, known
 from warpworld.errors import ConfigError, nearest, suggest
 from warpworld.files import read_file, reason
 from warpworld.packaged import packaged_configs

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from warpworld.config.document import Document
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents.document import Document
+from warpworld.config.documents.keys import KeyPath, dotted
 from warpworld.errors import ConfigError, suggest
 
 _EXPECTED = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import yaml
 
-from warpworld.config.keys import KeyPath, dotted
-from warpworld.config.yaml_nodes import Place, children
+from warpworld.config.documents.keys import KeyPath, dotted
+from warpworld.config.documents.yaml_nodes import Place, children
 from warpworld.errors import ConfigError
 
 MOST_REPEATED = 100_000  # characters that a document's aliases may stand for

@@ -7,10 +7,10 @@ from typing import Any
 
 import yaml
 
-from warpworld.config.keys import KeyPath, dotted
-from warpworld.config.yaml_aliases import check_aliases
-from warpworld.config.yaml_dialect import Loader
-from warpworld.config.yaml_nodes import Place, check_nodes, key_lines
+from warpworld.config.documents.keys import KeyPath, dotted
+from warpworld.config.documents.yaml_aliases import check_aliases
+from warpworld.config.documents.yaml_dialect import Loader
+from warpworld.config.documents.yaml_nodes import Place, check_nodes, key_lines
 from warpworld.errors import ConfigError
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import yaml
 
-from warpworld.config.keys import KeyPath, dotted
-from warpworld.config.yaml_dialect import TAG, Loader, construct_float, construct_int
+from warpworld.config.documents.keys import KeyPath, dotted
+from warpworld.config.documents.yaml_dialect import TAG, Loader, construct_float, construct_int
 from warpworld.errors import ConfigError
 
 Place = Callable[[int], str]  # from a line, or 0 for none, to what an error begins with

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpworld.config.document import Document
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents.document import Document
+from warpworld.config.documents.keys import KeyPath, dotted
 from warpworld.errors import ConfigError
 
 
