@@ -28,6 +28,7 @@ FLOORS = (
     ("environment",),
     ("drawing", "importing"),
     ("errors", "files", "packaged", "private_folder", "text", "version"),
+    ("near_names",),
 )
 LARGEST_CIRCLE = 3  # files
 MOST_FOLDERS = 15  # at the top

@@ -39,9 +39,10 @@ from warpworld.config.short_keys import with_full_keys
 from warpworld.config.types import AnySchedule, Text
 from warpworld.config.yaml_dialect import dump_yaml
 from warpworld.environment import Array, Environment, Group, get_environment, names_file, placed_groups
-from warpworld.errors import ConfigError, DeclarationError, nearest, suggest
+from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.files import read_file, reason
 from warpworld.importing import absolute_target, title_of
+from warpworld.near_names import nearest
 from warpworld.packaged import packaged_configs
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
