@@ -12,6 +12,7 @@ import numpy as np
 from warpworld.adapters.actions import in_order
 from warpworld.adapters.batch import Batch
 from warpworld.adapters.copies import Copied
+from warpworld.adapters.infos import names_of_lives
 from warpworld.adapters.protocols import PROTOCOLS
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
@@ -45,7 +46,7 @@ class Pool(Copied):
         DeclarationError: ``batch_size`` is not a divisor, or a batch cannot hold the world's agents.
     """
 
-    _bound = ("_batches", "_elapsed", "_masks", "_thread", "_sent")
+    _bound = ("_batches", "_elapsed", "_lives", "_thread", "_sent")
 
     def __init__(self, world: World, *, batch_size: int | None = None) -> None:
         PROTOCOLS["pool"].check(world)
@@ -66,8 +67,7 @@ class Pool(Copied):
     def _bind(self) -> None:
         self._batches = [Batch(each, "rows" if each.num_agents == 1 else "axis") for each in self.worlds]
         self._elapsed = [batch.arrays(["timestep"]) for batch in self._batches]
-        masks = [name for name in ("agent_mask",) if name in self.worlds[0]]
-        self._masks = [batch.arrays(masks) for batch in self._batches]
+        self._lives = [batch.arrays(names_of_lives(self.worlds[0])) for batch in self._batches]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -106,7 +106,8 @@ class Pool(Copied):
     def recv(self) -> Outcome:
         """The batch that was sent first: observations, rewards, terminated, truncated and infos.
 
-        Infos hold "env_id", "elapsed_step" and, where the environment has it, "agent_mask", (envs, agents) bool.
+        Infos hold "env_id", "elapsed_step" and, where the environment has them, "agent_mask", "agent_terminated" and
+        "agent_truncated", (envs, agents) bool.
 
         Raises:
             StoreError: nothing was sent, or an action was illegal.
@@ -203,9 +204,9 @@ class Pool(Copied):
             seen = observations[some]
         elapsed = self._elapsed[number]()["timestep"][some]
         infos = {"env_id": ids.copy(), "elapsed_step": elapsed}
-        for name, mask in self._masks[number]().items():
-            infos[name] = mask[some]
-            infos[name][elapsed == 0] = True  # a mask is of a step, and none was made
+        for name, flags in self._lives[number]().items():
+            infos[name] = flags[some]
+            infos[name][elapsed == 0] = name == "agent_mask"  # they are of a step, and none was made
         return seen, batch.rewards()[some], batch.terminated()[some], batch.truncated()[some], infos
 
 
