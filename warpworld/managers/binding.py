@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from warpworld.environment import Array
-from warpworld.errors import BindError, nearest, suggest
+from warpworld.errors import BindError, suggest
 from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.numbers import Number, Scalar, fits, remedy, scalar_of, why_not
@@ -16,6 +16,7 @@ from warpworld.managers.program import Argument
 from warpworld.managers.refused_parameters import Refused, refusal
 from warpworld.managers.signature import Parameter, ParameterLeaf, Signature
 from warpworld.managers.spellings import matches, stem
+from warpworld.near_names import nearest
 
 # The world or the caller writes these; kernels may only read them.
 READ_ONLY = ("timestep", "clock", "active")

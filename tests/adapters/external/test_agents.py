@@ -64,6 +64,7 @@ WHERE = "external: pettingzoo 'tests.adapters.external.odd': "
     ("fault", "message"),
     [
         ("no agents", "possible_agents is [], expected a list of at least one agent"),
+        ("twins", "possible_agents is ['a_0', 'a_1', 'a_0'], expected each agent once"),
         ("old reset", "env 0: reset() returned dict, expected (observations, infos)"),
         ("stranger", "env 0: agents has 'ghost', which is not one of possible_agents."),
         ("missing", "env 0: reset(): observations lack agent 'a_1', expected a key for each agent that took part"),

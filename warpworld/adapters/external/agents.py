@@ -224,13 +224,16 @@ def _possible_agents(env: Any, where: str) -> list[Any]:
     """All agents of an env, of which some may be absent at times.
 
     Raises:
-        DeclarationError: it has no list of them.
+        DeclarationError: it has no list of them, or one is listed twice.
     """
     with Calling(where, "possible_agents"):
         given = getattr(env, "possible_agents", None)
     if given is None or isinstance(given, str) or not isinstance(given, Iterable) or not list(given):
         raise DeclarationError(f"{where}: possible_agents is {given!r}, expected a list of at least one agent")
-    return list(given)
+    agents = list(given)
+    if len(set(agents)) < len(agents):
+        raise DeclarationError(f"{where}: possible_agents is {agents!r}, expected each agent once")
+    return agents
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

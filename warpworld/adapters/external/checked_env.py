@@ -77,7 +77,9 @@ class CheckedEnv(gymnasium.Wrapper):
         if not self._is_plain(observation):
             place = Place("", call=call)
             for leaf in self._leaves:
-                leaf.of(observation, place)
+                values = leaf.numbers(observation, place)
+                if not np.can_cast(values.dtype, leaf.space.dtype):  # a choice out of range is found in the batch
+                    leaf.check_exact(values, place)
 
 
 def _is_usual(given: Any) -> bool:

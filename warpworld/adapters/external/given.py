@@ -40,12 +40,13 @@ def flag(given: Any, where: str) -> bool:
     if type(given) is bool:
         return given
     value = _array(given)
-    if value.dtype.kind not in "biuf" or value.size != 1 or not _are_flags(value):
+    if value.dtype.kind not in "biuf" or value.size != 1 or not are_flags(value):
         raise DeclarationError(f"{where} is {_said(given)}, expected True or False")
     return bool(value.ravel()[0])
 
 
-def _are_flags(values: np.ndarray) -> bool:
+def are_flags(values: np.ndarray) -> bool:
+    """Whether numbers are truth values: 0 and 1, of any dtype."""
     return values.dtype == np.bool_ or bool(((values == 0) | (values == 1)).all())
 
 
@@ -149,7 +150,7 @@ def ends_of(given: Any, envs: np.ndarray, where: str, name: str) -> np.ndarray:
         DeclarationError: there are more or fewer rows, or one is no truth value.
     """
     ends = _row(given, envs, where, name)
-    if ends.dtype == object or not _are_flags(ends):
+    if ends.dtype == object or not are_flags(ends):
         return _one_by_one(flag, ends, envs, where, name)
     return ends.astype(np.bool_)
 

@@ -48,10 +48,20 @@ class Leaf:
         return "".join(f"[{step!r}]" for step in self.path)
 
     def of(self, observation: Any, place: Place) -> np.ndarray:
-        """Take its numbers from an observation, (*shape,), or of a batch (rows, *shape).
+        """Take its numbers from an observation as the store has them: (*shape,), or of a batch (rows, *shape).
 
         Raises:
             DeclarationError: they are missing, are no numbers, have another shape, or the store would change them.
+        """
+        values = self.numbers(observation, place)
+        self.check_exact(values, place)
+        return np.moveaxis(values, -1, -3) if self.turned else values
+
+    def numbers(self, observation: Any, place: Place) -> np.ndarray:
+        """Take its numbers from an observation as the library has them.
+
+        Raises:
+            DeclarationError: they are missing, are no numbers, or have another shape.
         """
         shape = (*place.rows, *(self.space.shape or ()))
         values = _at(observation, self, place)
@@ -60,6 +70,10 @@ class Leaf:
                 f"{place}: observation{self.key} is {values.dtype} of shape {values.shape}, expected numbers of shape "
                 f"{shape}, as its space {short(self.space)} has"
             )
+        return values
+
+    def check_exact(self, values: np.ndarray, place: Place) -> None:
+        """Refuse numbers that the store would change; raises DeclarationError."""
         lost = lost_number(values, self.stored)
         if lost is not None:
             row, what = lost
@@ -69,7 +83,6 @@ class Leaf:
             raise DeclarationError(
                 f"{place.of_row(row)}: observation{self.key}, whose space is {short(self.space)}, has {what}. {advice}"
             )
-        return np.moveaxis(values, -1, -3) if self.turned else values
 
 
 class ObservationForm:

@@ -62,7 +62,7 @@ class CpuBackend:
 
     @functools.cached_property
     def device(self) -> torch.device:
-        """What torch calls it; loads torch when it is first asked for, so that ``warpworld info`` need not."""
+        """Device of torch; loads torch when it is first asked for, which ``warpworld info`` does not do."""
         import torch
 
         return torch.device("cpu")
