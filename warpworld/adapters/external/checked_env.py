@@ -78,7 +78,8 @@ class CheckedEnv(gymnasium.Wrapper):
             place = Place("", call=call)
             for leaf in self._leaves:
                 values = leaf.numbers(observation, place)
-                if not np.can_cast(values.dtype, leaf.space.dtype):  # a choice out of range is found in the batch
+                dtype: Any = leaf.space.dtype  # all spaces of numbers have one
+                if not np.can_cast(values.dtype, dtype):  # a choice out of range is found in the batch
                     leaf.check_exact(values, place)
 
 

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from warpworld.eyes.plans.from_above import draw_plan as draw_plan
     from warpworld.eyes.plans.generator import home as home
     from warpworld.eyes.plans.generator import homes as homes
+    from warpworld.eyes.plans.json_files import load_plan as load_plan
+    from warpworld.eyes.plans.json_files import write_plan as write_plan
     from warpworld.eyes.plans.plan import Plan as Plan
-    from warpworld.eyes.plans.plan_files import load_plan as load_plan
-    from warpworld.eyes.plans.plan_files import write_plan as write_plan
     from warpworld.eyes.plans.plan_set import PlanSet as PlanSet
     from warpworld.eyes.plans.sheet import MOST as MOST
     from warpworld.eyes.plans.sheet import write_sheet as write_sheet
