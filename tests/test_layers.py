@@ -29,6 +29,7 @@ FLOORS = (
     ("environment",),
     ("drawing", "importing"),
     ("errors", "files", "lazy", "packaged", "private_folder", "text", "version"),
+    ("near_names",),
 )
 LARGEST_CIRCLE = 3  # files
 MOST_IMPORTED = 14  # modules of the package, by a file

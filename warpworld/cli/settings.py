@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from warpworld.cli.argument_types import at_least
-from warpworld.errors import nearest
 from warpworld.managers.devices import device_names
+from warpworld.near_names import nearest
 
 if TYPE_CHECKING:
     from warpworld.runs import Run

@@ -17,8 +17,9 @@ from warpworld.config.documents import OTHER_NAMES, Document
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.sections import ModelConfig, SavingConfig, SelfPlayConfig, TrainerConfig
 from warpworld.environment import get_environment
-from warpworld.errors import ConfigError, DeclarationError, nearest, suggest
+from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import absolute_target
+from warpworld.near_names import nearest
 
 SECTIONS = ("name", "env", "trainer", "schedules", "policy", "saving")
 Key = tuple[str, ...]

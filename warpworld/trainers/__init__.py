@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from warpworld.trainers.evaluate import load_policies as load_policies
     from warpworld.trainers.play import build_actors as build_actors
     from warpworld.trainers.play import whole_rounds as whole_rounds
-    from warpworld.trainers.precisions import describe_products as describe_products
     from warpworld.trainers.readings import PlayedMetrics as PlayedMetrics
     from warpworld.trainers.readings import Rewards as Rewards
     from warpworld.trainers.timing import Times as Times

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, MultiDiscrete, Space, Tuple
 
 from warpworld.adapters.external.action_form import MOST_COMBINATIONS, ActionForm
+from warpworld.adapters.external.given import are_flags
 from warpworld.errors import DeclarationError
 
 MASK_KEYS = ("action_mask", "legal_action_mask")
@@ -60,11 +61,15 @@ def mask_row(given: Any, action: ActionForm, where: str) -> np.ndarray:
         row = np.concatenate([np.asarray(part).ravel() for part in _parts(given, action.space)])
     except (TypeError, ValueError, KeyError):
         row = np.empty(0, object)
-    if row.dtype.kind not in "biuf" or row.size != expected:
-        what = f"{row.dtype} of shape {np.shape(given)}" if isinstance(given, np.ndarray) else repr(given)[:80]
+    if row.dtype.kind not in "biuf" or row.size != expected or not are_flags(row):
+        what = f"is {repr(given)[:80]}"
+        if row.dtype.kind in "biuf" and row.size == expected:
+            what = f"has {row[(row != 0) & (row != 1)][0]}"
+        elif isinstance(given, np.ndarray):
+            what = f"is {row.dtype} of shape {given.shape}"
         joint = f", or for one of at most {MOST_COMBINATIONS:,} combinations" if len(action.counts) > 1 else ""
         raise DeclarationError(
-            f"{where} is {what}, expected {expected} truth values, one for each choice of {action.space}{joint}"
+            f"{where} {what}, expected {expected} truth values, one for each choice of {action.space}{joint}"
         )
     return row != 0
 

@@ -14,6 +14,7 @@ from warpworld.adapters.external.action_form import ActionForm
 from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
 from warpworld.adapters.external.calling import Calling
 from warpworld.adapters.external.observation_form import ObservationForm, shown
+from warpworld.adapters.external.places import Place
 from warpworld.environment import Group, as_gymnasium
 from warpworld.errors import DeclarationError, suggest
 
@@ -80,8 +81,7 @@ class Agents:
         self._members = self._grouped(possible)
         self._forms: dict[Any, ObservationForm] = {}
         for name, members in self._members.items():
-            own = f"{where}: group '{name}'"
-            form = ObservationForm(self._observation[members[0]], ActionForm(self._taken[members[0]], own), own)
+            form = ObservationForm(self._observation[members[0]], self._taken[members[0]], where, name)
             self._forms |= dict.fromkeys(members, form)
         self._action = {agent: form.action for agent, form in self._forms.items()}
         self.order = [agent for members in self._members.values() for agent in members]
@@ -151,16 +151,28 @@ class Agents:
             for place, agent in enumerate(members)
         }
 
-    def parts(self, agent: Any, observation: Any) -> dict[str, np.ndarray]:
+    def parts(self, env: int, agent: Any, observation: Any, call: str) -> dict[str, np.ndarray]:
         """An observation's parts as the store holds them.
+
+        Args:
+            env: index of the env.
+            agent: the agent.
+            observation: what it sees.
+            call: the call that returned it, for messages.
 
         Raises:
             DeclarationError: it is not in the agent's space.
         """
-        return self._forms[agent].parts(observation, who=f", agent {agent!r}")
+        return self._forms[agent].parts(observation, Place(self.where, env, agent, call))
 
-    def legal(self, agent: Any, observation: Any, info: Any) -> np.ndarray:
+    def legal(self, env: int, agent: Any, observation: Any, info: Any) -> np.ndarray:
         """The choices that an agent may take: (num_choices,) bool; all, if the environment says nothing of it.
+
+        Args:
+            env: index of the env.
+            agent: the agent.
+            observation: what it sees.
+            info: its infos.
 
         Raises:
             DeclarationError: the mask does not fit the agent's actions.
@@ -171,26 +183,30 @@ class Agents:
             return row
         given = form.mask(observation) if form.has_mask else info[key]
         what = "observation['action_mask']" if form.has_mask else f"infos[{key!r}]"
-        own = mask_row(given, action, f"{self.where}: agent {agent!r}: {what}")
+        own = mask_row(given, action, f"{Place(self.where, env, agent)}: {what}")
         row[: own.size] = own
         return row
 
-    def present(self, env: Any) -> list[Any]:
+    def present(self, env: Any, index: int) -> list[Any]:
         """The agents that an env lists now.
+
+        Args:
+            env: of the library.
+            index: of it, for messages.
 
         Raises:
             DeclarationError: there is no list of them, or one is not among ``possible_agents``.
         """
-        given = getattr(env, "agents", None)
+        where = Place(self.where, index)
+        with Calling(self.where, "agents", index):
+            given = getattr(env, "agents", None)
         if isinstance(given, str) or not isinstance(given, Iterable):
-            raise DeclarationError(f"{self.where}: agents is {given!r}, expected a list of those that take part")
+            raise DeclarationError(f"{where}: agents is {given!r}, expected a list of those that take part")
         agents = list(given)
         for agent in agents:
             if agent not in self.places:
                 hint = suggest(str(agent), map(str, self.order))
-                raise DeclarationError(
-                    f"{self.where}: agents has {agent!r}, which is not one of possible_agents.{hint}"
-                )
+                raise DeclarationError(f"{where}: agents has {agent!r}, which is not one of possible_agents.{hint}")
         return agents
 
     def stacked(self, seen: list[dict[Any, dict[str, np.ndarray]]]) -> dict[str, Any]:
@@ -208,13 +224,16 @@ def _possible_agents(env: Any, where: str) -> list[Any]:
     """All agents of an env, of which some may be absent at times.
 
     Raises:
-        DeclarationError: it has no list of them.
+        DeclarationError: it has no list of them, or one is listed twice.
     """
     with Calling(where, "possible_agents"):
         given = getattr(env, "possible_agents", None)
     if given is None or isinstance(given, str) or not isinstance(given, Iterable) or not list(given):
         raise DeclarationError(f"{where}: possible_agents is {given!r}, expected a list of at least one agent")
-    return list(given)
+    agents = list(given)
+    if len(set(agents)) < len(agents):
+        raise DeclarationError(f"{where}: possible_agents is {agents!r}, expected each agent once")
+    return agents
 
 
 def _free(name: str, taken: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from warpworld.adapters.external.checked_env import RESET, STEP, BadResultError
 from warpworld.adapters.external.missing import missing_package, one_line
+from warpworld.adapters.external.places import Place
 from warpworld.errors import DeclarationError, WarpworldError
 
 _RESULTS = {"reset": RESET, "step": STEP}
@@ -50,10 +51,7 @@ class Calling:
         if env is None:
             env, raised = _in_loop(error, trace)
             action = action if env is None or action is None else of_env(action, env)
-        place = f"env {env}" if env is not None else ""
-        if self._agent is not None:
-            place += f"{', ' if place else ''}agent {self._agent!r}"
-        where = f"{self._where}: {place}:" if place else f"{self._where}:"
+        where = f"{Place(self._where, env, self._agent)}:"
         if isinstance(raised, BadResultError):
             return f"{where} {raised}"
         called, missing = f"{where} {self._call}({'' if action is None else _short(action)})", missing_package(raised)

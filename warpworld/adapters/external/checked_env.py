@@ -8,8 +8,10 @@ import gymnasium
 import numpy as np
 
 from warpworld.adapters.external.action_form import leaves
-from warpworld.adapters.external.given import LARGEST, flag, number, results
-from warpworld.adapters.external.wrappers import short
+from warpworld.adapters.external.exact import is_of_numbers
+from warpworld.adapters.external.given import LARGEST, flag, infos_of, number, results
+from warpworld.adapters.external.observation_form import Leaf
+from warpworld.adapters.external.places import Place
 from warpworld.errors import DeclarationError
 
 RESET, STEP = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
@@ -35,22 +37,19 @@ class CheckedEnv(gymnasium.Wrapper):
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
-        self._leaves = [
-            (path, space, space.shape, space.dtype)
-            for path, space in leaves(env.observation_space)
-            if space.shape is not None and space.dtype is not None
-        ]
-        is_one = len(self._leaves) == 1 and not self._leaves[0][0]
-        self._shape: Any = self._leaves[0][2] if is_one else None
-        self._dtype: Any = self._leaves[0][3] if is_one else None
+        found = [Leaf(path, space, space, False) for path, space in leaves(env.observation_space)]
+        self._leaves = [leaf for leaf in found if is_of_numbers(leaf.space)]
+        is_one = len(found) == len(self._leaves) == 1 and not found[0].path
+        self._shape: Any = found[0].space.shape if is_one else None
+        self._dtype: Any = found[0].space.dtype if is_one else None
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         """Reset the env, and check what it returns."""
         given = self.env.reset(seed=seed, options=options)
         with _Reporting():
-            observation, _ = results(given, RESET, "reset()")
-        if not self._is_plain(observation):
+            observation, info = results(given, RESET, "reset()")
             self._check(observation, "reset()")
+            infos_of(info, "reset(): info")
         return given
 
     def step(self, action: Any) -> Any:
@@ -62,7 +61,8 @@ class CheckedEnv(gymnasium.Wrapper):
             observation, reward, terminated, truncated, info = results(given, STEP, "step()")
             reward = number(reward, "step(): reward")
             terminated, truncated = flag(terminated, "step(): terminated"), flag(truncated, "step(): truncated")
-        self._check(observation, "step()")
+            self._check(observation, "step()")
+            infos_of(info, "step(): info")
         return observation, reward, terminated, truncated, info
 
     def _is_plain(self, observation: Any) -> bool:
@@ -74,32 +74,25 @@ class CheckedEnv(gymnasium.Wrapper):
         )
 
     def _check(self, observation: Any, call: str) -> None:
-        for path, space, shape, dtype in self._leaves:
-            key, given = "", observation
-            try:
-                for step in path:
-                    key += f"[{step!r}]"
-                    given = given[step]
-                values = np.asarray(given)
-            except Exception as error:  # of whatever the env made
-                raise BadResultError(f"{call}: observation lacks {key}, which its space has") from error
-            if values.shape != shape or not np.can_cast(values.dtype, dtype, "same_kind"):
-                raise BadResultError(
-                    f"{call}: observation{key} is {values.dtype} of shape {values.shape}, expected {dtype} of shape "
-                    f"{shape}, as its space {short(space)} has"
-                )
+        if not self._is_plain(observation):
+            place = Place("", call=call)
+            for leaf in self._leaves:
+                values = leaf.numbers(observation, place)
+                if not np.can_cast(values.dtype, np.dtype(leaf.space.dtype)):  # a choice out of range is found in the batch
+                    leaf.check_exact(values, place)
 
 
 def _is_usual(given: Any) -> bool:
     """Whether a step's results have the usual types, and a reward that float32 holds."""
     if type(given) is not tuple or len(given) != len(STEP):
         return False
-    _, reward, terminated, truncated, _ = given
+    _, reward, terminated, truncated, info = given
     return (
         type(reward) is float
         and -LARGEST <= reward <= LARGEST
         and type(terminated) in _TRUTHS
         and type(truncated) in _TRUTHS
+        and type(info) is dict
     )
 
 

@@ -12,6 +12,11 @@ from warpworld.environment import part_of
 _WHOLE_IN_FLOAT32 = 2**24
 
 
+def is_of_numbers(space: Space) -> bool:
+    """Whether ``lost_number`` knows the numbers of a space."""
+    return isinstance(space, Box) or part_of(space) is not None
+
+
 def lost_number(values: np.ndarray, stored: Space) -> tuple[int, str] | None:
     """The first number that the store would change, with what it can hold; None if there is none.
 
@@ -31,7 +36,9 @@ def lost_number(values: np.ndarray, stored: Space) -> tuple[int, str] | None:
     if values.dtype == np.bool_ and isinstance(stored, MultiBinary):
         return None
     if isinstance(stored, Box):
-        low, high = (getattr(np.iinfo(stored.dtype), end) for end in ("min", "max"))
+        limits = np.iinfo(stored.dtype) if stored.dtype.kind in "iu" else None
+        low: Any = 0 if limits is None else limits.min  # of truth values
+        high: Any = 1 if limits is None else limits.max
     else:
         part = part_of(stored)
         assert part is not None

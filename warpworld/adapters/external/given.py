@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from warpworld.adapters.external.places import Place
 from warpworld.errors import DeclarationError, suggest
 
 RESET = ("observations", "infos")
@@ -31,7 +32,7 @@ def number(given: Any, where: str) -> float:
 
 
 def flag(given: Any, where: str) -> bool:
-    """A truth value, also as a number or in an array of one entry.
+    """A truth value, also as 0 or 1, or in an array of one entry.
 
     Raises:
         DeclarationError: it is something else; the message begins with ``where``.
@@ -39,9 +40,14 @@ def flag(given: Any, where: str) -> bool:
     if type(given) is bool:
         return given
     value = _array(given)
-    if value.dtype.kind not in "biuf" or value.size != 1:
+    if value.dtype.kind not in "biuf" or value.size != 1 or not are_flags(value):
         raise DeclarationError(f"{where} is {_said(given)}, expected True or False")
     return bool(value.ravel()[0])
+
+
+def are_flags(values: np.ndarray) -> bool:
+    """Whether numbers are truth values: 0 and 1, of any dtype."""
+    return values.dtype == np.bool_ or bool(((values == 0) | (values == 1)).all())
 
 
 def by_agent(given: Any, needed: Iterable[Any], known: Iterable[Any], where: str) -> Mapping[Any, Any]:
@@ -81,6 +87,17 @@ def infos_by_agent(given: Any, where: str) -> Mapping[Any, Any]:
     return given
 
 
+def infos_of(given: Any, where: str) -> Mapping[Any, Any]:
+    """Infos of one env, a mapping.
+
+    Raises:
+        DeclarationError: they are something else; the message begins with ``where``.
+    """
+    if not isinstance(given, Mapping):
+        raise DeclarationError(f"{where} is {_said(given)}, expected a dict")
+    return given
+
+
 def results(given: Any, names: tuple[str, ...], where: str) -> tuple[Any, ...]:
     """The results of a call, as a tuple.
 
@@ -100,40 +117,65 @@ def step_of(given: Any, num_envs: int, where: str) -> tuple[Any, np.ndarray, np.
         Observations and infos as they were given, rewards (num_envs, 1), and ends (num_envs,) bool.
 
     Raises:
-        DeclarationError: there are other results, of other shapes, or a reward is not finite.
+        DeclarationError: there are other results, of other shapes; a reward is not finite, or an end no truth value.
     """
-    observations, *numbers, infos = results(given, STEP, where)
-    rows = [
-        row_of_numbers(each, (num_envs,), f"{where}: {name}") for each, name in zip(numbers, STEP[1:4], strict=True)
-    ]
-    check_rewards(rows[0], f"{where}: rewards")
-    return observations, rows[0][:, None], rows[1].astype(np.bool_), rows[2].astype(np.bool_), infos
+    observations, rewards, *ends, infos = results(given, STEP, str(Place(where, call="step()")))
+    envs = np.arange(num_envs)
+    paid = rewards_of(rewards, envs, where)
+    terminated, truncated = (ends_of(end, envs, where, name) for end, name in zip(ends, STEP[2:4], strict=True))
+    return observations, paid[:, None], terminated, truncated, infos
 
 
-def row_of_numbers(given: Any, shape: tuple[int, ...], where: str) -> np.ndarray:
-    """Convert to an array with one number for each env.
+def rewards_of(given: Any, envs: np.ndarray, where: str) -> np.ndarray:
+    """The rewards of a step, one for each row of a batch.
+
+    Args:
+        given: what a library handed over.
+        envs: (rows,) the env of each row.
+        where: library and environment.
 
     Raises:
-        DeclarationError: there are more or fewer, or none.
+        DeclarationError: there are more or fewer rows; or one is not finite, or does not fit float32.
     """
-    values = np.asarray(given)
-    if values.dtype.kind not in "biuf" or values.size != shape[0]:
+    rewards = _row(given, envs, where, "rewards")
+    if rewards.dtype == object or (rewards.size and not np.abs(rewards).max() <= LARGEST):  # NaN too
+        return _one_by_one(number, rewards, envs, where, "reward")
+    return rewards
+
+
+def ends_of(given: Any, envs: np.ndarray, where: str, name: str) -> np.ndarray:
+    """Ends of a step, one for each row of a batch, as truth values; arguments as those of ``rewards_of``.
+
+    Raises:
+        DeclarationError: there are more or fewer rows, or one is no truth value.
+    """
+    ends = _row(given, envs, where, name)
+    if ends.dtype == object or not are_flags(ends):
+        return _one_by_one(flag, ends, envs, where, name)
+    return ends.astype(np.bool_)
+
+
+def _one_by_one(
+    check: Callable[[Any, str], Any], values: np.ndarray, envs: np.ndarray, where: str, name: str
+) -> np.ndarray:
+    """Check the rows of a batch; an error names the env of the first that is wrong."""
+    return np.array(
+        [
+            check(value, f"{Place(where, env, call='step()')}: {name}")
+            for env, value in zip(envs.tolist(), values.tolist(), strict=True)
+        ]
+    )
+
+
+def _row(given: Any, envs: np.ndarray, where: str, name: str) -> np.ndarray:
+    """Convert to an array with one number, or object, for each row of a batch."""
+    values = _array(given)
+    if values.dtype.kind not in "biufO" or values.size != envs.size:
         raise DeclarationError(
-            f"{where} are {values.dtype} of shape {values.shape}, expected one number for each env, {shape}"
+            f"{Place(where, call='step()')}: {name} are {values.dtype} of shape {values.shape}, expected one number "
+            f"for each env, {envs.shape}"
         )
-    return values.reshape(shape)
-
-
-def check_rewards(rewards: np.ndarray, where: str) -> None:
-    """Refuse rewards that are not finite, or that float32 does not hold.
-
-    Raises:
-        DeclarationError: names the first env that has such a reward.
-    """
-    if not rewards.size or np.abs(rewards).max() <= LARGEST:
-        return
-    env = int(np.flatnonzero(~(np.abs(rewards) <= LARGEST))[0])
-    raise DeclarationError(f"{where}[{env}] is {rewards[env]}, expected a finite number that float32 holds")
+    return values.reshape(envs.shape)
 
 
 def info_of(infos: Any, key: str, where: str) -> np.ndarray:
@@ -146,6 +188,23 @@ def info_of(infos: Any, key: str, where: str) -> np.ndarray:
         has = f"have {', '.join(map(repr, infos))}" if isinstance(infos, Mapping) else f"are {type(infos).__name__}"
         raise DeclarationError(f"{where}: infos {has}, expected {key!r}")
     return np.asarray(infos[key])
+
+
+def ids_of(infos: Any, envs: np.ndarray, where: str) -> np.ndarray:
+    """The env of each row of what a pool returned: ``infos["env_id"]``.
+
+    Args:
+        infos: of a pool.
+        envs: the envs whose rows are expected, in any order.
+        where: library, environment and call.
+
+    Raises:
+        DeclarationError: it is missing, or names other envs.
+    """
+    found = info_of(infos, "env_id", where)
+    if not np.array_equal(np.sort(found.ravel()), np.sort(envs)):
+        raise DeclarationError(f"{where}: infos['env_id'] is {found.tolist()}, expected each of {envs.tolist()} once")
+    return found.ravel()
 
 
 def _array(given: Any) -> np.ndarray:

@@ -15,6 +15,7 @@ from gymnasium.spaces import Box, Dict, MultiBinary, Space, Text
 from warpworld.adapters.external.action_form import MOST_CHOICES, ActionForm, leaves
 from warpworld.adapters.external.action_masks import MASK_KEYS, size_of_space
 from warpworld.adapters.external.exact import lost_number
+from warpworld.adapters.external.places import Place
 from warpworld.adapters.external.wrappers import observation_wrapper, short
 from warpworld.environment import SERVED, part_of
 from warpworld.errors import DeclarationError
@@ -46,31 +47,42 @@ class Leaf:
         """Name of it for messages; empty for a whole observation."""
         return "".join(f"[{step!r}]" for step in self.path)
 
-    def of(self, observation: Any, lead: tuple[int, ...], where: str) -> np.ndarray:
-        """Take its numbers from an observation, (*lead, *shape).
+    def of(self, observation: Any, place: Place) -> np.ndarray:
+        """Take its numbers from an observation as the store has them: (*shape,), or of a batch (rows, *shape).
 
         Raises:
-            DeclarationError: they are missing, are no numbers or have another shape.
+            DeclarationError: they are missing, are no numbers, have another shape, or the store would change them.
         """
-        shape = (*lead, *(self.space.shape or ()))
-        values = _at(observation, self, where)
+        values = self.numbers(observation, place)
+        self.check_exact(values, place)
+        return np.moveaxis(values, -1, -3) if self.turned else values
+
+    def numbers(self, observation: Any, place: Place) -> np.ndarray:
+        """Take its numbers from an observation as the library has them.
+
+        Raises:
+            DeclarationError: they are missing, are no numbers, or have another shape.
+        """
+        shape = (*place.rows, *(self.space.shape or ()))
+        values = _at(observation, self, place)
         if values.shape != shape or values.dtype.kind not in "biuf":
             raise DeclarationError(
-                f"{where}: observation{self.key} is {values.dtype} of shape {values.shape}, expected numbers of shape "
+                f"{place}: observation{self.key} is {values.dtype} of shape {values.shape}, expected numbers of shape "
                 f"{shape}, as its space {short(self.space)} has"
             )
+        return values
+
+    def check_exact(self, values: np.ndarray, place: Place) -> None:
+        """Refuse numbers that the store would change; raises DeclarationError."""
         lost = lost_number(values, self.stored)
         if lost is not None:
             row, what = lost
-            is_rounded = isinstance(self.stored, Box) and self.stored.dtype.kind == "f"
-            advice = (
-                observation_wrapper(where, self.space, ()) if is_rounded else "Correct the environment or its space"
-            )
+            advice = "Correct the environment or its space"
+            if isinstance(self.stored, Box) and self.stored.dtype.kind == "f":  # which rounds whole numbers
+                advice = observation_wrapper(place.where, self.space, ())
             raise DeclarationError(
-                f"{where}: observation{self.key}{f' in row {row} of the batch' if lead else ''}, whose space is "
-                f"{short(self.space)}, has {what}. {advice}"
+                f"{place.of_row(row)}: observation{self.key}, whose space is {short(self.space)}, has {what}. {advice}"
             )
-        return np.moveaxis(values, -1, -3) if self.turned else values
 
 
 class ObservationForm:
@@ -78,24 +90,25 @@ class ObservationForm:
 
     Args:
         observation: the library's space of one agent's observation.
-        action: the form of its actions, which a mask must fit.
-        where: library, environment and agent, for messages.
+        action: its space of actions, which a mask must fit.
+        where: library and environment, for messages.
+        group: name of the agents' group, for messages.
 
     Attributes:
         stored: the space as the store holds it.
         has_mask: whether observations hold a mask of actions, which ``stored`` then lacks.
-        action: the form of actions that the mask allows; as given if there is none.
+        action: the form of actions; one that the mask allows, if there is a mask.
 
     Raises:
         DeclarationError: a part cannot be stored.
     """
 
-    def __init__(self, observation: Space, action: ActionForm, where: str) -> None:
-        self._where = where
-        self._mask, self.action = _mask_path(observation, action, where)
-        found = list(_leaves(observation, where, self._mask))
+    def __init__(self, observation: Space, action: Any, where: str, group: str) -> None:
+        own = f"{where}: group '{group}'"
+        self._mask, self.action = _mask_path(observation, ActionForm(action, own), own)
+        found = list(_leaves(observation, own, self._mask))
         if not found:
-            raise DeclarationError(f"{where}: observation {observation} holds no number")
+            raise DeclarationError(f"{own}: observation {observation} holds no number")
         alone = len(found) == 1 and (self._mask is not None or not found[0].path)
         self._leaves = {"": found[0]} if alone else _named(found)
         self.stored: Space = (
@@ -103,22 +116,20 @@ class ObservationForm:
         )
         self.has_mask = self._mask is not None
 
-    def parts(self, observation: Any, lead: tuple[int, ...] = (), who: str = "") -> dict[str, np.ndarray]:
+    def parts(self, observation: Any, place: Place) -> dict[str, np.ndarray]:
         """An observation's parts by the keys of ``stored``, a space that is no Dict under the empty name.
 
         Args:
-            observation: the library's.
-            lead: axes before those of the space.
-            who: the agent, for messages.
+            observation: the library's, of one agent or of a batch.
+            place: its place, for messages; it says whether it is a batch.
 
         Returns:
-            Arrays (*lead, *shape) in the library's dtypes.
+            Arrays (*shape,), or (rows, *shape) of a batch, in the library's dtypes.
 
         Raises:
             DeclarationError: a part is missing or is not in its space.
         """
-        where = f"{self._where}{who}"
-        return {name: leaf.of(observation, lead, where) for name, leaf in self._leaves.items()}
+        return {name: leaf.of(observation, place) for name, leaf in self._leaves.items()}
 
     def nothing(self) -> dict[str, np.ndarray]:
         """Zeros in place of an observation, as ``parts`` gives it."""
@@ -135,7 +146,7 @@ def shown(parts: Mapping[str, np.ndarray]) -> Any:
     return parts[""] if "" in parts else dict(parts)
 
 
-def _at(observation: Any, leaf: Leaf, where: str) -> np.ndarray:
+def _at(observation: Any, leaf: Leaf, place: Place) -> np.ndarray:
     given = observation
     for depth, step in enumerate(leaf.path):
         try:
@@ -144,7 +155,7 @@ def _at(observation: Any, leaf: Leaf, where: str) -> np.ndarray:
             before = "".join(f"[{each!r}]" for each in leaf.path[:depth])
             has = f"has {', '.join(map(repr, given))}" if isinstance(given, Mapping) else f"is {type(given).__name__}"
             raise DeclarationError(
-                f"{where}: observation{before} {has}, expected {step!r}, as its space has"
+                f"{place}: observation{before} {has}, expected {step!r}, as its space has"
             ) from error
     try:
         return np.asarray(given)

@@ -34,7 +34,8 @@ class Trace:
     for parts of larger ones; numbers of the env and of the world are repeated in each agent's row. A "step" row shows
     what the step's phases have left, before an ended env was reset; behind the last step of an episode come the rows
     of the "reset" that began the next, with the same ``step``. Cells are empty where there is no number: actions,
-    rewards and ends at a reset, an array of one group at another's agents.
+    rewards and ends at a reset, an array of one group at another's agents. Behind an array of actions of which some
+    have names (``Group.action_names``) comes a column with these, ``actions_name``.
 
     A file called ``.npz`` holds arrays instead: ``step``, ``episode`` and ``event``, each (events,), ``group``,
     (num_agents,), and each array x with the shape (events, shape of x in one env). An event is what a CSV file shows in
