@@ -75,9 +75,8 @@ class CheckedEnv(gymnasium.Wrapper):
             place = Place("", call=call)
             for leaf in self._leaves:
                 values = leaf.numbers(observation, place)
-                if not np.can_cast(
-                    values.dtype, np.dtype(leaf.space.dtype)
-                ):  # a choice out of range is found in the batch
+                # a choice out of range is found in the batch
+                if not np.can_cast(values.dtype, np.dtype(leaf.space.dtype)):
                     leaf.check_exact(values, place)
 
 
