@@ -92,7 +92,7 @@ def _schedules(config: RunConfig) -> Iterator[Key]:
         yield Key(("schedules",), about, {}, {})
         return
     yield Key(("schedules",), about, is_section=True)
-    arrays = {array.name: array for array in get_environment(config.name)(**config.env).arrays()}
+    arrays = {array.name: array for array in config.make_environment().arrays()}
     for name, schedule in config.schedules.items():
         initial = arrays[name].initial
         yield Key(("schedules", name), arrays[name].doc, schedule, initial if np.isscalar(initial) else schedule)

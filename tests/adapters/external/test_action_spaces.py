@@ -11,8 +11,8 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 
 from tests.adapters.external.actions import CROSS, RECEIVED, SPACES
 from warpworld import World
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.action_masks import mask_row
+from warpworld.adapters.external.forms.action_form import ActionForm
+from warpworld.adapters.external.forms.action_masks import mask_row
 from warpworld.config import config_from_dict
 from warpworld.environment import get_environment
 from warpworld.errors import DeclarationError

@@ -6,8 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from warpworld.adapters.external.envs import Envs
-from warpworld.adapters.external.making import environments_module, imported, making
+from warpworld.adapters.external.calls import Envs, environments_module, imported, making
 from warpworld.errors import DeclarationError, suggest
 from warpworld.importing import import_named
 
@@ -42,7 +41,7 @@ def get_opener(library: str) -> Opener:
 def _of_function(library: str, make: Any, options: Mapping[str, Any], num_envs: int) -> Envs:
     from gymnasium.vector import VectorEnv
 
-    from warpworld.adapters.external.checked_making import checked_envs
+    from warpworld.adapters.external.calls import checked_envs
     from warpworld.adapters.external.vector_envs import AGENT, of_mode
 
     where = f"external: {library}"
@@ -62,7 +61,7 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
     import gymnasium
     from gymnasium.vector import AutoresetMode
 
-    from warpworld.adapters.external.checked_making import checked_envs
+    from warpworld.adapters.external.calls import checked_envs
     from warpworld.adapters.external.vector_envs import AGENT, of_mode
 
     own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"

@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_masks import late_mask
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calling import Calling, of_env
-from warpworld.adapters.external.ends import NOT_YET, End, StepRows
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, STEP, by_agent, flag, infos_by_agent, number, results
-from warpworld.adapters.external.making import made
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.calls import NOT_YET, Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.forms import late_mask
+from warpworld.adapters.external.results import RESET, STEP, Place, by_agent, flag, infos_by_agent, number, results
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 

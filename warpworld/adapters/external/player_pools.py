@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
 from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calling import Calling
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, STEP, ends_of, ids_of, info_of, results, rewards_of
-from warpworld.adapters.external.observation_form import ObservationForm, shown
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.forms import ObservationForm, form_for, mask_in, mask_row, shown
+from warpworld.adapters.external.results import RESET, STEP, Place, ends_of, ids_of, info_of, results, rewards_of
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 

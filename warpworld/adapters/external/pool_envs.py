@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calling import Calling
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, ids_of, results, step_of
-from warpworld.adapters.external.observation_form import ObservationForm
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.agents import VectorMasks, single_group
+from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.forms import ObservationForm
+from warpworld.adapters.external.results import RESET, Place, ids_of, results, step_of
 from warpworld.adapters.external.vector_envs import AGENT, of_agent
-from warpworld.adapters.external.vector_masks import VectorMasks
 from warpworld.environment import Group
 
 

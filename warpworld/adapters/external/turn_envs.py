@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calling import Calling, of_env
-from warpworld.adapters.external.ends import End, StepRows
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import by_agent, flag, infos_by_agent, number
-from warpworld.adapters.external.making import made
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.results import Place, by_agent, flag, infos_by_agent, number
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 

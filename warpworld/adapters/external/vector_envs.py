@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calling import Calling, quietly, row_of
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, results, step_of
-from warpworld.adapters.external.observation_form import ObservationForm, shown
-from warpworld.adapters.external.places import Place
-from warpworld.adapters.external.vector_masks import VectorMasks
+from warpworld.adapters.external.agents import VectorMasks, single_group
+from warpworld.adapters.external.calls import Calling, Observations, Outcome, quietly, row_of
+from warpworld.adapters.external.forms import ObservationForm, shown
+from warpworld.adapters.external.results import RESET, Place, results, step_of
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.results.places import Place
 from warpworld.errors import DeclarationError, suggest
 
 RESET = ("observations", "infos")

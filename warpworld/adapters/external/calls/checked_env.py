@@ -7,11 +7,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from warpworld.adapters.external.action_form import leaves
-from warpworld.adapters.external.exact import is_of_numbers
-from warpworld.adapters.external.given import LARGEST, flag, infos_of, number, results
-from warpworld.adapters.external.observation_form import Leaf
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.forms import Leaf, leaves
+from warpworld.adapters.external.results import LARGEST, Place, flag, infos_of, is_of_numbers, number, results
 from warpworld.errors import DeclarationError
 
 RESET, STEP = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
@@ -78,8 +75,8 @@ class CheckedEnv(gymnasium.Wrapper):
             place = Place("", call=call)
             for leaf in self._leaves:
                 values = leaf.numbers(observation, place)
-                dtype: Any = leaf.space.dtype  # all spaces of numbers have one
-                if not np.can_cast(values.dtype, dtype):  # a choice out of range is found in the batch
+                # a choice out of range is found in the batch
+                if not np.can_cast(values.dtype, np.dtype(leaf.space.dtype)):
                     leaf.check_exact(values, place)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
-from warpworld.adapters.external.wrappers import action_wrapper, short
+from warpworld.adapters.external.forms.wrappers import action_wrapper, short
 from warpworld.environment import as_gymnasium, is_whole, space_actions, stored_action
 from warpworld.errors import DeclarationError
 

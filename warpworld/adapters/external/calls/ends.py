@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.envs import Observations, Outcome
+from warpworld.adapters.external.calls.envs import Observations, Outcome
 
 
 @dataclass(frozen=True)

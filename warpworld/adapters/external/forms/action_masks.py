@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, MultiDiscrete, Space, Tuple
 
-from warpworld.adapters.external.action_form import MOST_COMBINATIONS, ActionForm
-from warpworld.adapters.external.given import are_flags
+from warpworld.adapters.external.forms.action_form import MOST_COMBINATIONS, ActionForm
+from warpworld.adapters.external.results import are_flags
 from warpworld.errors import DeclarationError
 
 MASK_KEYS = ("action_mask", "legal_action_mask")

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.action_masks import form_for, late_mask, mask_in, mask_row
-from warpworld.adapters.external.calling import of_env, row_of
-from warpworld.adapters.external.observation_form import ObservationForm
+from warpworld.adapters.external.calls import of_env, row_of
+from warpworld.adapters.external.forms import ActionForm, ObservationForm, form_for, late_mask, mask_in, mask_row
 
 logger = logging.getLogger(__name__)
 

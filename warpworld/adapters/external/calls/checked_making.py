@@ -11,9 +11,8 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.checked_env import CheckedEnv
-from warpworld.adapters.external.observation_form import ObservationForm
+from warpworld.adapters.external.calls.checked_env import CheckedEnv
+from warpworld.adapters.external.forms import ActionForm, ObservationForm
 
 _LOOPS: tuple[Any, ...] = (SyncVectorEnv, AsyncVectorEnv)
 _LOCK = threading.RLock()  # of their constructors

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from warpworld.adapters.external.checked_env import RESET, STEP, BadResultError
-from warpworld.adapters.external.missing import missing_package, one_line
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.calls.checked_env import RESET, STEP, BadResultError
+from warpworld.adapters.external.calls.missing import missing_package, one_line
+from warpworld.adapters.external.results import Place
 from warpworld.errors import DeclarationError, WarpworldError
 
 _RESULTS = {"reset": RESET, "step": STEP}

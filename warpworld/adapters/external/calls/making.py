@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from warpworld.adapters.external.missing import missing_package, one_line, package_of
+from warpworld.adapters.external.calls.missing import missing_package, one_line, package_of
 from warpworld.errors import DeclarationError, WarpworldError, said
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
-from warpworld.adapters.external.calling import Calling
-from warpworld.adapters.external.observation_form import ObservationForm, shown
-from warpworld.adapters.external.places import Place
+from warpworld.adapters.external.calls import Calling
+from warpworld.adapters.external.forms import ActionForm, ObservationForm, form_for, mask_in, mask_row, shown
+from warpworld.adapters.external.results import Place
 from warpworld.environment import Group, as_gymnasium
 from warpworld.errors import DeclarationError, suggest
 

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, Space, Text
 
-from warpworld.adapters.external.action_form import MOST_CHOICES, ActionForm, leaves
-from warpworld.adapters.external.action_masks import MASK_KEYS, size_of_space
-from warpworld.adapters.external.exact import lost_number
-from warpworld.adapters.external.places import Place
-from warpworld.adapters.external.wrappers import observation_wrapper, short
+from warpworld.adapters.external.forms.action_form import MOST_CHOICES, ActionForm, leaves
+from warpworld.adapters.external.forms.action_masks import MASK_KEYS, size_of_space
+from warpworld.adapters.external.forms.wrappers import observation_wrapper, short
+from warpworld.adapters.external.results import Place, lost_number
 from warpworld.environment import SERVED, part_of
 from warpworld.errors import DeclarationError
 
