@@ -65,6 +65,12 @@ class CheckedEnv(gymnasium.Wrapper):
             infos_of(info, "step(): info")
         return observation, reward, terminated, truncated, info
 
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of the env, which a function that has made it may still ask for."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
     def _is_plain(self, observation: Any) -> bool:
         """Whether an observation is one array as its space declares it, which takes less time to see."""
         return (
@@ -78,7 +84,9 @@ class CheckedEnv(gymnasium.Wrapper):
             place = Place("", call=call)
             for leaf in self._leaves:
                 values = leaf.numbers(observation, place)
-                if not np.can_cast(values.dtype, leaf.space.dtype):  # a choice out of range is found in the batch
+                if not np.can_cast(
+                    values.dtype, leaf.space.dtype or object
+                ):  # a choice out of range is found in the batch
                     leaf.check_exact(values, place)
 
 
