@@ -84,9 +84,8 @@ class CheckedEnv(gymnasium.Wrapper):
             place = Place("", call=call)
             for leaf in self._leaves:
                 values = leaf.numbers(observation, place)
-                if not np.can_cast(
-                    values.dtype, leaf.space.dtype or object
-                ):  # a choice out of range is found in the batch
+                is_exact = np.can_cast(values.dtype, leaf.space.dtype or object)
+                if not is_exact:  # a choice out of range is found in the batch
                     leaf.check_exact(values, place)
 
 
