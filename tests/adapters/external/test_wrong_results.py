@@ -75,6 +75,10 @@ def test_of_a_function(result: str, mode: str) -> None:
     assert found == f"external: {MODULE}:function: env 1: {MESSAGES[result].format(**SINGLE)}"
 
 
+def test_a_function_may_ask_its_envs() -> None:
+    assert "env 1: step(): observation['bytes']" in message(f"{MODULE}:asking")
+
+
 def test_only_envs_of_worlds_are_checked() -> None:
     kinds = SyncVectorEnv, AsyncVectorEnv
     before = [kind.__init__ for kind in kinds]

@@ -29,6 +29,7 @@ class Single(gymnasium.Env):
 
     observation_space: Space = SPACE
     action_space: Space = Discrete(3)
+    purpose = "tests"
 
     def __init__(self, result: str, render_mode: str | None = None) -> None:
         self._result, self._number = result, 0
@@ -46,6 +47,19 @@ def function(num_envs: int, result: str, mode: str) -> VectorEnv:
     """What ``library: tests.adapters.external.wrong:function`` names."""
     cls: Callable[..., VectorEnv] = {"sync": SyncVectorEnv, "async": AsyncVectorEnv}[mode]
     return cls([lambda: Single(result)] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+class Asking(SyncVectorEnv):
+    """Asks its envs for an attribute of their own once they are made."""
+
+    def __init__(self, num_envs: int) -> None:
+        super().__init__([lambda: Single("shape")] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+        assert [env.purpose for env in self.envs] == ["tests"] * num_envs  # type: ignore[attr-defined]
+
+
+def asking(num_envs: int) -> VectorEnv:
+    """What ``library: tests.adapters.external.wrong:asking`` names."""
+    return Asking(num_envs)
 
 
 def failing(num_envs: int) -> VectorEnv:

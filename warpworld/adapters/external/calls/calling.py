@@ -83,7 +83,7 @@ def _in_loop(error: Exception, trace: TracebackType | None) -> tuple[int | None,
     while trace is not None:
         names = trace.tb_frame.f_locals
         following = trace.tb_next
-        if type(names.get("self")).__name__ in _VECTOR_LOOPS:
+        if _is_a(names.get("self"), *_VECTOR_LOOPS):
             is_in_env = following is not None and following.tb_frame.f_code.co_name in ("reset", "step")
             index = names.get("index", names.get("i") if is_in_env else None)
             found = int(index) if isinstance(index, int) else found
@@ -91,6 +91,11 @@ def _in_loop(error: Exception, trace: TracebackType | None) -> tuple[int | None,
             raised = value if isinstance(value, Exception) else raised
         trace = following
     return found, raised
+
+
+def _is_a(given: Any, *names: str) -> bool:
+    """Whether an object's class, or one that it is derived from, has one of these names."""
+    return any(cls.__name__ in names for cls in type(given).__mro__)
 
 
 def of_env(batch: Any, env: int) -> Any:
@@ -120,7 +125,7 @@ def _short(action: Any) -> str:
 @contextmanager
 def quietly(envs: Any) -> Iterator[None]:
     """Keep Gymnasium from printing the tracebacks of its worker processes, of which an error names the last line."""
-    if type(getattr(envs, "unwrapped", envs)).__name__ != "AsyncVectorEnv":
+    if not _is_a(getattr(envs, "unwrapped", envs), "AsyncVectorEnv"):
         yield
         return
     with warnings.catch_warnings():
