@@ -64,8 +64,10 @@ def evaluate(
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
         return play(config, policies, episodes, seed, greedy, steps).returns
 
+    # pairings that every policy is measured by
     played = play(config, trained, episodes, seed, greedy, steps)
     together, at_random = played.returns, returns_of(dict.fromkeys(trained))
+    # each policy, against others that act at random
     results = {}
     for name in trained:
         others_random = {other: policy if other == name else None for other, policy in trained.items()}
@@ -93,8 +95,10 @@ def load_policies(run: Run, checkpoint: Which = None) -> dict[str, Policy | None
     Raises:
         RunError: there is no such checkpoint, or its weights do not fit the run's configuration.
     """
+    # networks of the run's settings
     state = run.load_checkpoint(checkpoint)
     policies = build_policies(run.config, get_environment(run.config.name)(**run.config.env), torch.Generator())
+    # weights, after a check that they fit
     try:
         _check_fits(state, policies, run.config)
     except RunError as error:
