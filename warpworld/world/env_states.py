@@ -47,17 +47,20 @@ class EnvStates:
     ) -> None:
         import torch
 
+        # state arrays of envs, with a number of their layout
         self._device, self._num_envs = data["active"].device, len(data["active"])
         names = [name for name in data.names("state") if data.array(name).per != "world" and name not in _OF_A_CALL]
         sizes = [data[name][0].numel() * data[name].element_size() for name in names]
         self._width = _LAYOUT_BYTES + sum(sizes)
         layout = [(name, data.array(name).dtype, tuple(data[name].shape[1:])) for name in names]
         number = hashlib.blake2b(repr(layout).encode(), digest_size=_LAYOUT_BYTES).digest()
+        # a table of parts, and the job of a call, for the kernels
         table = [[data.pointer(name), size] for name, size in zip(names, sizes, strict=True)]
         self._parts = torch.tensor(table, dtype=torch.int64).to(self._device)
         self._host_job = torch.zeros(_MISMATCH + 1, dtype=torch.int64)
         self._values = self._host_job.numpy()
         self._job = self._host_job.to(self._device)  # the same memory on a CPU
+        # the kernels
         scalars = {
             "job": self._job.data_ptr(),
             "parts": self._parts.data_ptr(),
@@ -81,6 +84,7 @@ class EnvStates:
         """
         import torch
 
+        # a row for each env
         chosen = env_indices("envs", envs, self._num_envs)
         if states.dtype != torch.uint8 or states.shape != (len(chosen), self._width):
             dtype = str(states.dtype).removeprefix("torch.")
@@ -88,10 +92,12 @@ class EnvStates:
                 f"states: shape {tuple(states.shape)} {dtype}, expected ({len(chosen)}, {self._width}) uint8, as "
                 "state() of this world returns"
             )
+        # arrays of the same layout
         rows = states.to(self._device).contiguous()
         self._call("compare_layouts", chosen, rows=rows)
         if self._job[_MISMATCH]:
             raise StoreError("states: they come from a world with other arrays")
+        # the last state of each env
         last = last_of_each(chosen, envs)
         if last is not None:
             chosen, rows = chosen[last], rows[torch.from_numpy(last).to(self._device)]
