@@ -73,6 +73,7 @@ class Trace:
         arrays: Sequence[str] | None = None,
         episodes: int | None = None,
     ) -> None:
+        # an env of a world that still takes arrays
         if not isinstance(env, (int, np.integer)) or not 0 <= env < world.num_envs:
             raise DeclarationError(f"env {env!r} cannot be traced: the world has envs 0 to {world.num_envs - 1}")
         if world.data.sealed:
@@ -80,12 +81,14 @@ class Trace:
         self._world, self._env, self.path, self.rows = world, int(env), Path(path), 0
         self._step, self._episode, self._episodes = 0, 0, episodes
         self.timestep, self.done = 0, False
+        # arrays to show, and copies of them as they are before a reset
         self._shown = sources(world, [world.data.array(name) for name in _chosen(world, arrays)])
         _check_replaceable(self.path)
         self._copies = {source.array.name: self._copied(source.array) for source in self._shown}
         for name in ("terminated", "truncated"):
             if name not in self._copies:
                 self._copies[name] = self._copied(world.data.array(name))
+        # rows of agents, and the file
         self._agents = sorted((i, group.name) for group in world.groups.values() for i in group.numbers)
         self._files = contextlib.ExitStack()
         self._table: Table | None = None
@@ -117,10 +120,12 @@ class Trace:
 
     def step(self) -> None:
         """Write the world's step that has just been made, and the reset in it if the env ended."""
+        # a trace that is in an episode
         if self._episode == 0:
             raise RunError("a trace begins with an episode; call its reset() behind the world's, before step()")
         if self.done:
             return
+        # the step's row
         self._step += 1
         self.timestep += 1
         values = {
@@ -128,6 +133,7 @@ class Trace:
             for name, copy in self._copies.items()
         }
         self._write("step", values)
+        # the next episode, unless enough are written
         if bool(values["terminated"]) or bool(values["truncated"]):
             self.done = self._episode == self._episodes
             if not self.done:
