@@ -46,14 +46,17 @@ class Calling:
             raise DeclarationError(self._report(error, trace)) from error
 
     def _report(self, error: Exception, trace: TracebackType | None) -> str:
+        # the env, from the trace of a loop over envs
         env, action, raised = self._env, self._action, error
         if env is None:
             env, raised = _in_loop(error, trace)
             action = action if env is None or action is None else of_env(action, env)
+        # place of the call
         place = f"env {env}" if env is not None else ""
         if self._agent is not None:
             place += f"{', ' if place else ''}agent {self._agent!r}"
         where = f"{self._where}: {place}:" if place else f"{self._where}:"
+        # the fault
         if isinstance(raised, BadResultError):
             return f"{where} {raised}"
         called, missing = f"{where} {self._call}({'' if action is None else _short(action)})", missing_package(raised)

@@ -62,6 +62,7 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
     from warpworld.adapters.external.checked_env import CheckedEnv
     from warpworld.adapters.external.vector_envs import of_mode
 
+    # options, with those that this package adds
     own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"
     if "vectorization_mode" not in options and _has_vector_entry_point_only(name):
         own["vectorization_mode"] = "vector_entry_point"
@@ -70,6 +71,7 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
         kwargs = {}  # the environment's own, in whatever mode
     else:
         own["wrappers"] = (*(options.get("wrappers") or ()), CheckedEnv)
+    # the environments, by their autoreset mode
     with making(where):
         try:
             envs = gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own)

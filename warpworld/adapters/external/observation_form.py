@@ -52,6 +52,7 @@ class Leaf:
         Raises:
             DeclarationError: they are missing, are no numbers or have another shape.
         """
+        # numbers of the right shape
         shape = (*lead, *(self.space.shape or ()))
         values = _at(observation, self, where)
         if values.shape != shape or values.dtype.kind not in "biuf":
@@ -59,6 +60,7 @@ class Leaf:
                 f"{where}: observation{self.key} is {values.dtype} of shape {values.shape}, expected numbers of shape "
                 f"{shape}, as its space {short(self.space)} has"
             )
+        # numbers that the store can hold
         lost = lost_number(values, self.stored)
         if lost is not None:
             row, what = lost

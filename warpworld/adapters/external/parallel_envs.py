@@ -80,12 +80,14 @@ class ParallelEnvs:
 
     def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a step of an env returned: rewards and ends of the agents that took part."""
+        # results by agent
         before, where, known = self._live[env], f"{self._where}: step()", self._agents.order
         seen, *of_agents, infos = results(given, STEP, where)
         paid, ended, cut = (
             by_agent(values, before, known, f"{where}: {name}")
             for name, values in zip(STEP[1:4], of_agents, strict=True)
         )
+        # ends, by flags and by who is still there
         present = self._agents.present(self._envs[env])
         ends = {
             agent: End.of(
@@ -95,8 +97,10 @@ class ParallelEnvs:
             )
             for agent in before
         }
+        # agents of the next step
         self._gone[env] = {agent for agent in present if agent in self._gone[env] or ends.get(agent, NOT_YET).is_one}
         self._live[env] = [agent for agent in present if agent not in self._gone[env]]
+        # their observations
         infos = infos_by_agent(infos, where)
         self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos)
         return {agent: number(paid[agent], f"{where}: rewards[{agent!r}]") for agent in before}, ends

@@ -66,12 +66,14 @@ class PlayerPools:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
+        # actions of all players, or of those whose turn it is
         chosen, only_reset = actions[PLAYER], self._ended[:, None]
         if self._turns is not None:
             chosen = chosen[np.arange(len(chosen)), self._turns]
         native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
         with Calling(self._where, "step", action=native):
             given = self._pool.step(native)
+        # the pool's results
         where = f"{self._where}: step()"
         observations, rewards, *ends, infos = results(given, STEP, where)
         envs = self._look(observations, infos)
@@ -79,6 +81,7 @@ class PlayerPools:
             row_of_numbers(end, envs.shape, f"{where}: {name}").astype(np.bool_)[envs]
             for end, name in zip(ends, STEP[2:4], strict=True)
         )
+        # ends and rewards; a step that only reset an env pays none
         self._ended = terminated | truncated
         check_rewards(np.asarray(rewards), f"{self._where}: step(): rewards")
         paid = np.where(only_reset, 0.0, self._of_players(np.asarray(rewards), "rewards"))
@@ -100,6 +103,7 @@ class PlayerPools:
         Returns:
             Rows of the envs in what the pool returned, which comes in any order.
         """
+        # players in the order of their envs
         envs = np.argsort(info_of(infos, "env_id", self._where))
         info_of(infos, "players", self._where)
         players = info_of(infos["players"], "env_id", f"{self._where}: players")
@@ -109,8 +113,10 @@ class PlayerPools:
                 f"{self._where}: its players are of the envs {players.tolist()}, expected {self._shape[1]} of each "
                 "env in every step"
             )
+        # observations
         parts = self._form.parts(observations, (len(players),))
         self._now = {key: self._of_players(part, "observations") for key, part in parts.items()}
+        # turns, and what is legal in them
         turns = infos.get("current_player")
         self._turns = None if turns is None else np.clip(turns[envs], 0, self._shape[1] - 1)
         key = mask_in(infos)
