@@ -112,10 +112,12 @@ def make(
         WarpworldError: of the kinds that World raises; DeclarationError for an unknown name, parameter or ``api``, or a
             missing package; ConfigError for a wrong configuration.
     """
+    # the interface, and settings of the config
     protocol = protocol_of(api)
     options = {option: params.pop(option) for option in protocol.options() & params.keys()}
     settings = _settings(name, config, overrides)
     trainer = None if settings is None or config is None else settings.trainer
+    # the world; arguments come before settings
     world = World(
         _environment(name, settings, params),
         _num_envs(num_envs, protocol, trainer),
@@ -125,6 +127,7 @@ def make(
         autoreset=protocol.autoresets[0] if autoreset is None else autoreset,
         check_actions=api != "world" if check_actions is None else check_actions,
     )
+    # the interface to it
     if final_observations:
         world.request("final_observations")
     return protocol.spoken_by(world, **options)

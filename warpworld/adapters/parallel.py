@@ -130,13 +130,16 @@ class ParallelEnv(Copied, pettingzoo.ParallelEnv):
             StoreError: an agent has no action, or one that is illegal; there is no such agent; the episode has ended,
                 or none has begun; after ``close``.
         """
+        # the step of the world
         if not self.agents:
             self._refuse_step()
         self._write(actions)
         self._advance()
+        # ends of the env, and of single agents
         ended, cut = bool(self._terminated[0]), bool(self._truncated[0])
         gone, own_cut = self._marked(self._gone), self._marked(self._cut)
         self._left |= gone | own_cut
+        # agents that are reported, and those that act next
         after = [] if ended or cut else self._acting()
         reported = [*self.agents, *(name for name in after if name not in self.agents)]
         self.agents = after

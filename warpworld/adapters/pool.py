@@ -47,14 +47,17 @@ class Pool(Copied):
 
     def __init__(self, world: World, *, batch_size: int | None = None) -> None:
         PROTOCOLS["pool"].check(world)
+        # batches of equal size
         size = world.num_envs if batch_size is None else batch_size
         if not isinstance(size, (int, np.integer)) or size < 1 or world.num_envs % size:
             raise DeclarationError(f"batch_size={size} does not divide num_envs={world.num_envs}")
+        # a world for each batch
         self.num_envs, self.batch_size, self.is_async = world.num_envs, int(size), size < world.num_envs
         starts = range(0, self.num_envs, self.batch_size)
         self.worlds = [world.part(first, self.batch_size) for first in starts] if self.is_async else [world]
         self._sent: deque[tuple[int, Future[None]]] = deque()  # numbers of batches
         self._bind()
+        # spaces and numbers of envs
         self.observation_space = self._batches[0].single_observation_space
         self.action_space = self._batches[0].single_action_space
         self.all_env_ids = np.arange(self.num_envs, dtype=np.int32)

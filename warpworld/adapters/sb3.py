@@ -88,15 +88,18 @@ class Sb3VecEnv(Copied, VecEnv):
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Make one step: observations, rewards, dones and infos of all envs."""
         batch = self._batch
+        # the world's step
         self._advance()
         terminated, truncated = batch.terminated(), batch.truncated()
         dones = terminated | truncated
         infos = self._infos_now()
+        # envs that ended
         if _TRUE in dones.tobytes():
             self._note_ends(infos, np.flatnonzero(dones), self._finals(), truncated & ~terminated)
             for name, values in self._last().items():
                 for row in np.flatnonzero(dones).tolist():
                     infos[row][name] = values[row]
+        # agents that ended alone
         if batch.own_ends is not None:
             died, cut = batch.own_ends()
             own = (died | cut) & ~dones

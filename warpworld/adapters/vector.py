@@ -127,10 +127,12 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
             StoreError: actions of another shape or kind, or illegal ones; before the first reset; after ``close``;
                 envs have ended and were not reset.
         """
+        # the world's step
         if self._over is not None:
             raise StoreError(_have_ended(self._over))
         self._write(actions)
         self._advance()
+        # ends, with what was last seen
         terminated, truncated = self._terminated(), self._truncated()
         infos = self._infos.now() if self._has_infos else {}
         if self._heeds_ends and _TRUE in b"".join((terminated, truncated)):
@@ -140,6 +142,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
                 infos["final_obs"], infos["_final_obs"] = self._finals(), (ended := terminated | truncated)
                 if self._has_infos:
                     infos |= self._infos.of_ended(ended)
+        # ends of single agents
         if self._own_ends is not None:
             terminated, truncated = self._with_own_ends(infos, terminated, truncated)
         return self._observe(), self._rewards(), terminated, truncated, infos

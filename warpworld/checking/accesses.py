@@ -115,12 +115,14 @@ class Accesses:
 
     def _finding(self, native: Any) -> Finding:
         assert self._backend.runtime is not None
+        # the element, or memory of no array
         region = self._backend.runtime.region(native.region)
         kernel = self._kernels.get(native.kernel_index, "")
         name = region.name.decode() if region is not None else ""
         index, element = self._element(region, native) if region is not None else ((), "memory of no array")
         if native.kind == UNDEFINED and region is None:
             index = index_of(native.undefined)
+        # the words for its kind
         tell = {
             RACE: _race,
             OUT_OF_BOUNDS: _out_of_bounds,
@@ -133,11 +135,13 @@ class Accesses:
             READ_ONLY: _read_only,
             PASSED_BY: _passed_by,
         }[native.kind]
+        # lines of the source
         place = self.line(native.pc, kernel)
         other = self.line(native.other_pc, kernel) if native.kind in (RACE, REPEATED) else None
         if native.kind == PASSED_BY:
             other = Place(place.file, native.barrier)
             place = branch_of(self.sources, other) or place
+        # races within an env, which a barrier may fix
         within_env = native.kind == RACE and native.env == native.other_env
         can_meet = within_env and self._can_meet(kernel)
         kind, message, advice = tell(native, element, _where(place, other), region)
@@ -228,10 +232,12 @@ def _verb(write: int, atomic: int, past: bool = False) -> str:
 
 def _race(native: Any, element: str, where: str, region: Any) -> tuple[str, str, str]:
     now, before = _verb(native.write, native.atomic), _verb(native.other_write, native.other_atomic, past=True)
+    # the other agent, of this env or another
     if native.env == native.other_env:
         who, between = f"agent {native.other_thread}", "with no barrier between"
     else:
         who, between = f"agent {native.other_thread} of env {native.other_env}", "in the same launch"
+    # values, where they tell more
     values = ""
     if native.same:
         values = "; the value stayed the same"

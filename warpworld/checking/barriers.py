@@ -114,6 +114,7 @@ def _gap(finding: Finding, sources: Sources) -> _Gap | None:
     """Place of a barrier that would fix a race; None if none would, as between envs or if agents compete at a line."""
     if finding.kind != "race" or len(finding.sites) != 2:
         return None
+    # two lines of one file
     sites = finding.sites
     if sites[0] == sites[1] and finding.other is not None:  # both in one function that the kernel calls
         sites = (finding.place, finding.other)
@@ -121,6 +122,7 @@ def _gap(finding: Finding, sources: Sources) -> _Gap | None:
     if one == other or len(files) > 1:
         return None
     (file,) = files
+    # barriers between them, some of them in branches
     barriers = barriers_between(sources, file, one, other)
     branches = [branch_of(sources, Place(file, line), one, other) for line in barriers]
     if barriers and None not in branches:

@@ -107,6 +107,7 @@ def _left_before(call: Node, apart: tuple[int, ...]) -> list[Node]:
 
     An agent that returns from the kernel itself is not waited for.
     """
+    # choices before the call, from within its loops outwards
     part = call
     for around, part in ancestors(call):
         before = part.prev_named_sibling
@@ -116,6 +117,7 @@ def _left_before(call: Node, apart: tuple[int, ...]) -> list[Node]:
             before = before.prev_named_sibling
         if around.type in LOOPS and apart and not covers(around, *apart):
             return []
+    # returns before it, in a function of the kernel's
     function = part.parent
     if function is None or is_kernel(function):
         return []

@@ -67,11 +67,13 @@ def check_with(
     if environment.per_env_values:  # one for each env of another world
         environment = copy.copy(environment)
         environment.per_env_values = {}
+    # arguments
     if environment.source_path() is None:
         raise DeclarationError(f"{environment.name}: there is nothing to check, since `source` names no kernel file")
     for name, value, (least, most) in (("num_envs", num_envs, ENVS), ("steps", steps, STEPS)):
         if not isinstance(value, (int, np.integer)) or not least <= value <= most:
             raise DeclarationError(f"{name}={value!r}: a check takes a whole number from {least} to {most}")
+    # the check, whose worlds end with it
     start = time.perf_counter()
     with contextlib.ExitStack() as stack:
         run = CheckRun(environment, num_envs, seed, make_actions, stack)

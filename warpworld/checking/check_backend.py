@@ -144,6 +144,7 @@ class CheckBackend(CpuBackend):
             return super().build(source)
         runtime()
         source = replace(source, checked=True)
+        # contents that the library depends on
         compiler, text = find_compiler(), source.host_text(self.warp_size)
         folders, watcher = source.host_folders(), _check_runtime(find_compiler())
         included = [data for _, data in source.included()]
@@ -152,6 +153,7 @@ class CheckBackend(CpuBackend):
         own = [compiler.version, *flags, processor(), watcher.name]
         key = content_key(["check", text, *own, *included, *headers()])
 
+        # the library, with code that reports each access
         def build(scratch: Path, target: Path) -> None:
             log = compiler.build_library(text, asked, folders, scratch, target, [watcher], WRAPPED, True)
             if log:
@@ -195,11 +197,13 @@ class CheckBackend(CpuBackend):
         return call
 
     def _open(self, module: Module, data: DataManager, num_envs: int) -> CheckRuntime:
+        # memory of the arrays
         arrays = [_watched(data, name, num_envs, self._python_writes) for name in data]
         first = min(array.address for array in arrays)
         end = max(array.address + array.nbytes for array in arrays)
         if self.watching:
             _check_memory(arrays, self.free_memory())
+        # variables of the file, without a library's own
         library = {state.name for state in outside_state(module.source) if state.is_library}
         return CheckRuntime(
             module.library,

@@ -85,16 +85,19 @@ class CheckRun:
 
     def findings(self) -> Iterator[Finding]:
         """Report all that was found; a fault may be reported several times."""
+        # accesses, in every world that watches them
         accesses = self._main.accesses.findings()
         packed = [replica.checked.accesses.findings() for replica in self._replicas if replica.checked.backend.watching]
         seen = [*accesses, *(finding for findings in packed for finding in findings)]
         yield from seen
+        # faults that show over the whole run
         yield from self._lost_updates.findings(seen)
         yield from self._contents.findings
         yield from self._read_actions.findings
         yield from left_by_resets(self._main, seen)
         for checked in (self._main, *(replica.checked for replica in self._replicas)):
             yield from ended(checked, seen)
+        # replicas, where accesses do not explain how they differ
         if self.not_followed:  # the worlds share it
             return
         explained = {finding.kernel for finding in seen if not finding.note}

@@ -113,11 +113,13 @@ def compare(
     predict, actions = reference_of(world, reference, load), RandomActions(world, seed)
     worst, ends = dict[str, float](), 0
     for step in range(1, count + 1):
+        # a step of the kernels
         actions.draw()
         actions.put(world, slice(0, world.num_envs))
         before = _arrays(world)
         world.step()
         after = _arrays(world)
+        # the reference's step, from the same state
         for env in range(world.num_envs):
             state = {name: array[env].copy() for name, array in before.items()}
             found = _checked(world, predict(state))
@@ -131,6 +133,7 @@ def compare(
                     element = element_name(world.data, name, place)
                     difference = Difference(element, name, place, step, *values, own)
                     return Comparison(world.environment.name, world.num_envs, step, worst, ends, difference)
+        # ends, and the next episodes
         ended = world["terminated"] | world["truncated"]
         ends += int(ended.sum())
         if bool(ended.any()):

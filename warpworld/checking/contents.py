@@ -55,6 +55,7 @@ class Contents:
         if not bad.any():
             return
         data = self._checked.world.data
+        # the first bad element that a kernel wrote
         view = data.numpy(name)
         for flat in np.flatnonzero(bad)[:LOOKED_AT]:
             pc = self._checked.accesses.writer(name, int(flat) * view.itemsize)
@@ -62,6 +63,7 @@ class Contents:
                 break
         else:
             return
+        # its place in the array
         index = tuple(int(i) for i in np.unravel_index(flat, view.shape))
         per = data.array(name).per
         self._told.add((kind, name))

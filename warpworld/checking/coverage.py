@@ -107,12 +107,14 @@ class LinesRun:
         found, kernels = [], list(kernels)
         called = set().union(*(lines for name, lines in self._lines.items() if name != NO_KERNEL))
         idle = self._lines[NO_KERNEL] - called
+        # kernels, with lines that no kernel reached
         for kernel in kernels:
             within = range(kernel.line, kernel.last_line + 1)
             own = {(file, line) for file, line in idle if file == str(kernel.path) and line in within}
             idle -= own
             if kernel.name in used:
                 found.append(self._coverage(kernel.name, self._lines[kernel.name] | own))
+        # functions that no kernel called
         files = {str(kernel.path) for kernel in kernels}  # a header may be for several kernel files
         idle = {line for line in idle if line[0] in files}
         if idle and all(kernel.name in used for kernel in kernels):
@@ -135,10 +137,12 @@ class _Block:
 
 def _blocks(library: Path, ran: np.ndarray) -> Iterable[_Block]:
     """The basic blocks of a library that have lines."""
+    # lines of the library, and calls that begin its blocks
     elf = Elf(library)
     rows = line_rows(elf)
     starts = sorted(place - 1 for place in elf.calls_of(_CALL))
     addresses = [row.address for row in rows]
+    # blocks of each function
     for symbol in elf.symbols:
         end = symbol.offset + symbol.nbytes
         inside = starts[bisect.bisect_left(starts, symbol.offset) : bisect.bisect_left(starts, end)]

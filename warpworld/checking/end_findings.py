@@ -45,11 +45,13 @@ def ended(checked: CheckedWorld, seen: list[Finding]) -> Iterator[Finding]:
     stopped = checked.stopped
     if stopped is None or stopped.code == STOPPED:
         return
+    # causes that are reported already
     place = Place(stopped.file, stopped.line)
     if any(finding.kind == "out-of-bounds" and finding.place == place for finding in seen):
         return
     if any(finding.kind == "undefined" and finding.kernel == stopped.kernel for finding in seen):
         return  # its stack may be overwritten
+    # the end itself, at a barrier or by a fault
     meets = stopped.code in (ErrorCode.DIVERGED, ErrorCode.DEADLOCK)
     advice = SAME_BRANCHES if meets else "fix this fault first; the check stopped here"
     yield Finding(

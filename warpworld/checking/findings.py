@@ -158,12 +158,14 @@ def distinct(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     One line fixes a missing guard, so only a kernel's first is reported. A line that races for an array may also read
     it before it is written: that is the same race.
     """
+    # one finding of each kind at a place
     best: dict[tuple[Any, ...], Finding] = {}
     for finding in findings:
         places = sorted((place.file, place.line) for place in (finding.place, finding.other) if place)
         key = (finding.kind, finding.kernel, finding.array, *places)
         if key not in best or _weight(finding) > _weight(best[key]):
             best[key] = finding
+    # findings that a race or an earlier guard explains
     races = [finding for finding in best.values() if finding.kind == "race" and not finding.note]
     raced = {(race.kernel, race.array, place) for race in races for place in (race.place, race.other)}
     guarded: set[str] = set()

@@ -88,13 +88,16 @@ class _Unit:
 
     def __init__(self, reader: _Reader, strings: dict[int, bytes]) -> None:
         self._in, self._strings = reader, strings
+        # length and version
         length = reader.length()
         self._end = reader.at + length
         self._version = reader.number(2)
         if self._version >= 5:
             reader.at += 2  # sizes of addresses and segments
+        # the place of the program
         program = reader.offset()
         program += reader.at
+        # the form of its operations
         self._least = reader.number(1)
         if self._version >= 4:
             reader.at += 1  # operations in an instruction
@@ -103,6 +106,7 @@ class _Unit:
         reader.at += 1
         self._range, self._first_special = reader.number(1), reader.number(1)
         self._operands = [reader.number(1) for _ in range(self._first_special - 1)]
+        # names of files, whose form depends on the version
         self._files = list(self._new_files() if self._version >= 5 else self._old_files())
         reader.at = program
 

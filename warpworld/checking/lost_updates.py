@@ -55,10 +55,12 @@ class LostUpdates:
         runtime = self._checked.backend.runtime
         if runtime is None:
             return
+        # known races, and updates by line and array
         raced = {(f.kernel, f.array, place) for f in seen if f.kind == "race" for place in (f.place, f.other)}
         groups: dict[tuple[int, int, int], list[Any]] = defaultdict(list)
         for update in runtime.updates():
             groups[int(update["kernel_index"]), int(update["region"]), int(update["pc"])].append(update)
+        # lines at which several agents update one element
         for (kernel, region, pc), updates in groups.items():
             found = _Shared.of(updates)
             if found is None:
@@ -70,15 +72,18 @@ class LostUpdates:
                 yield from self._finding(found, name, array, place)
 
     def _finding(self, found: _Shared, kernel: str, region: Any, place: Place) -> Iterator[Finding]:
+        # guards that let one agent through
         site = self._checked.accesses.line(int(found.last["site"]), kernel)
         sources, between_envs = self._checked.accesses.sources, not region.env_bytes
         guards = Guards(sources, place, site, between_envs)
         if guards.choose_one() or Guards(sources, site, site, between_envs).choose_one():
             return
+        # updates that may be intended, for a note
         agents = self._checked.world.num_agents
         elements = (region.env_bytes or region.bytes) // (region.item or 1)
         chosen_place = found.moves and elements >= agents
         is_note = chosen_place or self._one_flag(guards) or not guards.known
+        # the element, and its agents
         index, element = self._element(region, found.last)
         (first, first_env), (last, last_env) = self._agents(region, found.first), self._agents(region, found.last)
         where = f" of env {first_env}" if not region.env_bytes else ""

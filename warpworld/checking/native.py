@@ -113,6 +113,7 @@ class CheckRuntime:
     ) -> None:
         self._library = _declared(library)
         self.arrays = tuple(arrays)
+        # arguments in C's form
         regions = (_Region * max(len(arrays), 1))(*map(_region, arrays))
         natives = (_Variable * max(len(variables), 1))(*map(_variable, variables))
         ranges = (UINT64 * (2 * len(assignments)))(*(number for pair in assignments for number in pair))
@@ -132,6 +133,7 @@ class CheckRuntime:
             watching=watching,
             allocates=allocates,
         )
+        # the runtime of the check, which points to them
         self._keep = (regions, natives, ranges)
         self._state = library.ww_check_open(ctypes.addressof(settings))
         if not self._state:

@@ -36,6 +36,7 @@ def reference_of(world: World, reference: Any, load: Load | None) -> Predict:
 
 
 def _of_gymnasium(world: World, env: gymnasium.Env, load: Load | None) -> Predict:
+    # one agent, and spaces that agree
     if world.num_agents != 1:
         raise DeclarationError(
             f"compare: an env of Gymnasium has one agent, {world.environment.name} has {world.num_agents}; give a "
@@ -50,6 +51,7 @@ def _of_gymnasium(world: World, env: gymnasium.Env, load: Load | None) -> Predic
     ):
         if own.shape != other.shape or type(own) is not type(other) or getattr(own, "n", 0) != getattr(other, "n", 0):
             raise DeclarationError(f"compare: the reference's {kind} space is {other}, expected {own}")
+    # a step of the env, from given arrays
     plain = env.unwrapped  # a time limit of its own has no place in steps from given states
     env.reset(seed=0)
 

@@ -87,13 +87,16 @@ class Replica:
                 return
 
     def _tell(self, step: RunKernel, name: str, own: np.ndarray, expected: np.ndarray) -> None:
+        # the first element that differs by more than the bits of a NaN
         differs = (own != expected) & ~((own != own) & (expected != expected))
         if not differs.any():
             return  # NaN of other bits
         flat = int(np.flatnonzero(differs)[0])
         index = tuple(int(i) for i in np.unravel_index(flat, own.shape))
+        # its place in the whole world
         per = self.checked.world.data.array(name).per
         there = (index[0] + self.checked.envs.start, *index[1:]) if per != "world" else index
+        # differences that may be rounding
         rounding = self._rounds and own.dtype.kind == "f" and np.allclose(own, expected, ROUNDING, 1e-6)
         element = element_name(self.checked.world.data, name, there)
         self.finding = Finding(

@@ -44,6 +44,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> Report:
     how = arguments.envs, arguments.steps, arguments.seed
+    # a run, under the actions of its policies
     if (Path(arguments.environment) / "config.yaml").is_file():
         from warpworld.trainers.from_python.check_run import check_run
 
@@ -54,6 +55,7 @@ def _report(arguments: argparse.Namespace) -> Report:
             greedy=arguments.greedy,
             checkpoint=arguments.checkpoint,
         )
+    # an environment, under random actions
     for option, given in (("--greedy", arguments.greedy), ("--checkpoint", arguments.checkpoint is not None)):
         if given:
             raise ConfigError(f"{option} is for a run folder, and '{arguments.environment}' is none: leave it out")

@@ -41,6 +41,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 def _rows(runs: Sequence[RunSummary]) -> list[list[str]]:
     from warpworld.runs import differing, labels
 
+    # names, states and progress
     settings = [run.settings for run in runs]
     rows = [
         ["", *labels(settings, [run.name for run in runs])],
@@ -48,10 +49,12 @@ def _rows(runs: Sequence[RunSummary]) -> list[list[str]]:
         ["state", *(run.state for run in runs)],
         ["env steps", *(f"{run.env_steps:,} of {run.total:,}" for run in runs)],
     ]
+    # returns by policy
     for policy in dict.fromkeys(name for run in runs for name in run.returns):
         rows += [
             [f"{policy}: {kind} return", *(_return(run, policy, kind) for run in runs)] for kind in ("last", "best")
         ]
+    # settings that differ
     return rows + [[key, *values] for key, values in differing(settings).items()]
 
 

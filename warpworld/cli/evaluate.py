@@ -38,6 +38,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     from warpworld.trainers import whole_rounds
     from warpworld.trainers.evaluate import evaluate
 
+    # the evaluation, in whole rounds
     played = whole_rounds(arguments.episodes)
     if played != arguments.episodes:
         print(f"{played:,} episodes: {arguments.episodes:,} rounded up, so that every env plays as many")
@@ -49,6 +50,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         checkpoint=arguments.checkpoint,
         steps=arguments.steps,
     )
+    # returns by policy
     rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
     for name, result in results.items():
         keys = ("random_return", "against_random")
@@ -57,6 +59,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
     if arguments.steps is not None:
         print(_stopped(arguments.steps, **{key: int(result[key]) for key in ("episodes", "unfinished")}))
+    # metrics of the environment
     found = {name: value for result in results.values() for name, value in result.items()}
     own = own_metrics(found)
     if own:

@@ -50,11 +50,13 @@ def _league(arguments: argparse.Namespace) -> int:
     from warpworld.trainers.league.cross_play import cross_play
 
     found = cross_play(run, arguments.episodes, arguments.members, arguments.seed, arguments.policy, _say)
+    # tables of win rates and ratings
     print(f"{found.policy}: how often rows beat columns, {found.episodes} episodes each; numbers are iterations")
     print_columns(_rows(found))
     if not found.same:
         print(f"\nthe columns: {found.against}")
         print_columns([["", "Elo"], *_ranked(found.columns, found.column_ratings)])
+    # files: the table for the board, and a picture
     write_whole(run.path / "league.json", found.to_json() + "\n")  # which the board shows
     labels = f"{found.policy}: iteration (Elo)", f"against {found.against}: iteration (Elo)"
     named = _with_ratings(found.rows, found.row_ratings), _with_ratings(found.columns, found.column_ratings)

@@ -40,9 +40,11 @@ def _keys(name: str, words: Sequence[str]) -> Iterable[Key]:
     from warpworld.importing import split_file
     from warpworld.packaged import packaged_configs
 
+    # settings of a config, also if an environment has its name
     is_environment = bool(split_file(name)[0]) or (":" in name and not Path(name).exists())
     if not is_environment and (name in packaged_configs() or name not in environment_names()):
         return described(load_config(name, words))
+    # parameters of an environment
     cls, document = get_environment(name), Document("the command line", {})
     for word in words:
         document.override(word)

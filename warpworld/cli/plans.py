@@ -50,6 +50,7 @@ def _plans(arguments: argparse.Namespace) -> int:
     from warpworld.drawing import make_folder
     from warpworld.eyes.plans import MOST, home, load_plans, write_plan, write_sheet
 
+    # plans that are given, or drawn from the seed
     if arguments.paths:
         plans = [plan for path in arguments.paths for plan in load_plans(path)]
         folder = make_folder(Path(arguments.output))
@@ -59,6 +60,7 @@ def _plans(arguments: argparse.Namespace) -> int:
         for index in range(arguments.count):
             plans.append(home(arguments.seed, index, arguments.rooms))
             write_plan(plans[-1], folder / f"home-{arguments.seed}-{index:0{len(str(arguments.count - 1))}}.json")
+    # statistics and a picture
     _print_statistics(plans)
     if not arguments.paths:
         print(f"{len(plans):,} plan{'s' * (len(plans) != 1)} in {folder}")

@@ -49,13 +49,16 @@ def _report(arguments: argparse.Namespace) -> int:
     from warpworld.report import write_report
     from warpworld.runs import RunFolder, growths
 
+    # runs that can be read
     runs = [RunFolder.open(path) for path in arguments.runs]
     for run in runs:
         read_saved(run.config_path)  # a mistake in it is reported once, and before anything is recorded
+    # the page, and what is played for it
     path = Path(arguments.output) if arguments.output else _folder(runs) / "report.html"
     make_folder(path.parent)
     replays = {} if arguments.replay is False else _first_replay(runs, arguments.seed, bool(arguments.replay))
     at_random = {} if arguments.replay is False else _random_returns(runs, arguments.seed, bool(arguments.replay))
+    # pages while runs train
     if arguments.watch:
         print(f"{path} is written again while runs train; Ctrl-C leaves it as it is", flush=True)
         for _ in growths(runs):
@@ -75,6 +78,7 @@ def _random_returns(runs: Sequence[RunFolder], seed: int, allowed: bool) -> dict
     """
     from warpworld.config import foreign_code, load_config, read_saved
 
+    # one environment, whose code may run
     environments = [{key: read_saved(run.config_path).settings.get(key) for key in ("name", "env")} for run in runs]
     if any(environment != environments[0] for environment in environments):
         return {}
@@ -82,6 +86,7 @@ def _random_returns(runs: Sequence[RunFolder], seed: int, allowed: bool) -> dict
         return {}
     from warpworld.trainers.play import play
 
+    # random play in it
     try:
         config = load_config(runs[0].config_path, ["trainer.device=auto"])
         played = play(config, dict.fromkeys(config.policy), RANDOM_EPISODES, seed)
@@ -116,6 +121,7 @@ def _replay(run: RunFolder, seed: int, record: bool) -> str:
     from warpworld.config import foreign_code
     from warpworld.report import read_replay, replay_text
 
+    # the saved replay, where no code from outside may run
     foreign = foreign_code(run.config_path)
     if foreign and not record:
         if run.replay_path.exists():
@@ -124,6 +130,7 @@ def _replay(run: RunFolder, seed: int, record: bool) -> str:
             f"recording one runs {', '.join(foreign)}, and a report runs no code from outside warpworld unless it is "
             "asked to: --replay"
         )
+    # a new recording
     from warpworld.report import record_run
     from warpworld.runs import Run
 

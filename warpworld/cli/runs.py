@@ -43,14 +43,17 @@ def _runs(arguments: argparse.Namespace) -> int:
     from warpworld.runs import RUNS, run_folders, summarise
     from warpworld.runs.choosing import chosen, in_order
 
+    # folders, and what runs must have
     conditions = [word for word in arguments.words if "=" in word and not Path(word).exists()]
     folders = [word for word in arguments.words if word not in conditions]
     if not folders and not Path(RUNS).exists():
         print("[]" if arguments.json else f"no folder {RUNS} here; warpworld train CONFIG makes the first run in it")
         return 0
     folders = folders or [RUNS]
+    # runs that have it
     every = [summarise(run) for folder in folders for run in run_folders(folder)]
     found = in_order(chosen(every, conditions), arguments.sort, arguments.reverse)
+    # output as JSON or as a table
     if arguments.json:
         print(json.dumps(_plain(found, every), indent=2))
         return 0
@@ -58,6 +61,7 @@ def _runs(arguments: argparse.Namespace) -> int:
         print(f"no run in {', '.join(map(str, folders))}" + (f" has {' and '.join(conditions)}" if conditions else ""))
         return 0
     print_columns(_rows(found, every))
+    # problems and notes, apart from the table
     for run in found:
         if run.problem:
             print(printable(run.problem), file=sys.stderr)

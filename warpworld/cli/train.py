@@ -54,14 +54,17 @@ def add_parsers(commands: Any) -> None:
 
 
 def _train(arguments: argparse.Namespace) -> int:
+    # options that go together
     if arguments.resume is None and not arguments.words:
         examples = ", ".join(EXAMPLES)
         arguments.error(f"expected a YAML file or a packaged config, such as {examples}; all: warpworld list")
+    # runs of several seeds
     words = [*arguments.words, *option_overrides(arguments)]
     if arguments.seeds is not None:
         return _train_seeds(words, arguments)
     if arguments.jobs is not None:
         arguments.error("--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2")
+    # one run, in one process or several
     with process_membership() as members:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
@@ -150,15 +153,19 @@ def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace
 def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace) -> int:
     from warpworld.trainers.session import make_trainer, resume_command, run_along, run_session
 
+    # the trainer, from the newest checkpoint
     is_changed = config.to_yaml() != run.config.to_yaml()
     run.config = config
     trainer = make_trainer(config, processes, initial_weights=False)
     trainer.resume(run)
     total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
+    # processes that write nothing
     if not processes.is_first:
         return 0 if trainer.is_finished else run_along(trainer, asked.stop_at)
+    # settings from here on
     if is_changed:
         run.rewrite_config(config)
+    # a run that is finished
     if trainer.evaluations.ending:
         print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.evaluations.ending}.")
         print("To train on, change that:")
@@ -168,5 +175,6 @@ def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argpa
         print(f"run '{run.path}' is finished: it has done its {total:,} env steps. To train on, give it more:")
         print(f"{resume_command(run)} trainer.total_env_steps={2 * total}")
         return 0
+    # the rest of the run
     print(f"continuing {run.path} from {trainer.env_steps:,} of {total:,} env steps", flush=True)
     return run_session(trainer, run, asked.stop_at, asked.losses)

@@ -35,6 +35,7 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
     from warpworld.runs import FEWEST_SEEDS, HEADING, read_runs
     from warpworld.trainers.session import StopOnSignal
 
+    # a run for each seed
     orders = list(seeded_configs(source, overrides, count))
     print(f"training {orders[0][0].title} with {count} seeds, {jobs} at a time", flush=True)
     runs = []
@@ -43,9 +44,11 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
             print(_line(training), flush=True)
             if training.run is not None:
                 runs.append(training.run)
+    # an end by a signal
     if signals():
         print("stopped, with a checkpoint of each run; the same command continues them", file=sys.stderr)
         return signals.exit_status
+    # comparison of the runs
     data = sorted(read_runs(runs), key=lambda run: run.config.trainer["seed"])
     print()
     print_columns(_rows(data))

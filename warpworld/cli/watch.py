@@ -45,9 +45,11 @@ def _watch(arguments: argparse.Namespace) -> int:
 
     folder, recording = _watched(arguments)
     folder = make_folder(Path(arguments.output)) if arguments.output else folder
+    # facts about the recording
     print(f"{recording.title}, {recording.about}: {_length(recording)}")
     if not recording.drawn:
         print(f"{recording.title} has no draw(): its arrays' values are shown")
+    # the page, and pictures
     print(write_replay(recording, folder / "replay.html"))
     if arguments.gif:
         print(write_gif(recording, folder / "replay.gif"), flush=True)
@@ -61,15 +63,18 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     from warpworld.report import record_random, record_run
     from warpworld.runs import Run, found_folder
 
+    # one run or config
     name = arguments.run
     runs = [name, *(word for word in arguments.overrides if Path(word).is_dir())]
     if len(runs) > 1:  # of a pattern such as runs/walk-*
         raise RunError(f"{len(runs)} run folders are named, expected one; the last of them: {max(runs)}")
     overrides = arguments.overrides + ([f"trainer.device={arguments.device}"] if arguments.device else [])
+    # a run, by its policies
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
         run = Run.open(found_folder(name, packaged_configs()))
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
         return run.path, record_run(run, overrides, *how, steps=arguments.steps)
+    # a config, with random actions
     if arguments.checkpoint is not None or arguments.greedy:
         raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
     from warpworld.config import load_config

@@ -39,6 +39,7 @@ class Mark:
     opacity: float = 1.0
 
     def __post_init__(self) -> None:
+        # columns, all of one length
         columns = {name: _numbers(self, name) for name in self.columns}
         try:
             together = np.broadcast_arrays(*columns.values())
@@ -47,6 +48,7 @@ class Mark:
             raise DeclarationError(f"{self.kind}: columns of different lengths: {sizes}") from None
         for name, values in zip(columns, together, strict=True):
             object.__setattr__(self, name, values)
+        # lengths and colours
         for name in self.lengths:
             object.__setattr__(self, name, _length(self, name))
         for name in self.colours:
@@ -229,18 +231,21 @@ class Drawing:
     places: Any = None
 
     def __post_init__(self) -> None:
+        # the view
         try:
             left, bottom, right, top = view = tuple(float(edge) for edge in self.view)
         except (TypeError, ValueError):
             raise DeclarationError(f"Drawing: view={self.view!r}, expected (left, bottom, right, top)") from None
         if not np.isfinite(view).all() or left >= right or bottom == top:
             raise DeclarationError(f"Drawing: view={view}, expected left < right and bottom other than top, all finite")
+        # marks and time
         marks = self.marks if isinstance(self.marks, (list, tuple)) else [self.marks]
         for mark in marks:
             if not isinstance(mark, Mark):
                 raise DeclarationError(f"Drawing: a mark is {mark!r}, expected one of {', '.join(sorted(MARKS))}")
         if not (isinstance(self.seconds, (int, float)) and 0 < self.seconds < float("inf")):
             raise DeclarationError(f"Drawing: seconds={self.seconds!r}, expected a number above 0")
+        # values in the form that readers expect
         object.__setattr__(self, "view", view)
         object.__setattr__(self, "marks", tuple(marks))
         if self.places is not None:

@@ -277,6 +277,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         check_identifier("kernel", self.name)
+        # number of threads, or fewest and most
         threads = self.threads_per_env
         numbers = threads if isinstance(threads, tuple) else (threads, threads)
         legal = len(numbers) == 2 and all(_is_count(number) for number in numbers)
@@ -285,6 +286,7 @@ class Kernel:
                 f"kernel '{self.name}': threads_per_env={threads!r}, expected 1 to {MAX_THREADS_PER_ENV} "
                 "(a CUDA block), or the fewest and the most of them"
             )
+        # arguments by name, or in order
         if isinstance(self.arguments, Mapping):
             named = {str(name): self._argument(entry) for name, entry in self.arguments.items()}
             object.__setattr__(self, "arguments", named)

@@ -162,11 +162,13 @@ def critic_space(environment: Environment, group: Group) -> Box | None:
     """
     if group.critic_input is None:
         return None
+    # an array of the environment
     arrays = {array.name: array for array in environment.arrays()}
     where = f"{environment.name}: group '{group.name}' has critic_input='{group.critic_input}'"
     array = arrays.get(group.critic_input)
     if array is None:
         raise DeclarationError(f"{where}, which is not an array of it.{suggest(group.critic_input, arrays)}")
+    # an array that a critic can read
     if array.dtype != "float32" or array.per == "world":
         raise DeclarationError(
             f"{where}, an array of {array.dtype} per {array.per}, expected float32 per agent or per env"
@@ -202,9 +204,11 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
     """
     groups: dict[str, Group] = {}
     first = 0
+    # groups as declared
     declared = environment.groups()
     if not isinstance(declared, Iterable):
         raise DeclarationError(f"{environment.name}: groups() returns {declared!r}, expected a list of Group objects")
+    # each with its first agent, under a name of its own
     for group in declared:
         if not isinstance(group, Group):
             raise DeclarationError(f"{environment.name}: groups() returns {group!r}, expected Group objects")
@@ -215,6 +219,7 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
         groups[group.name] = dataclasses.replace(group, first=first_of_group)
         critic_space(environment, group)
         first += group.size
+    # every agent in one group
     if not groups:
         raise DeclarationError(f"{environment.name}: groups() is empty, expected at least one Group")
     _check_numbers(environment, groups)

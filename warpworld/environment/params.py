@@ -33,6 +33,7 @@ def made_params(environment: str, declared: type, given: Mapping[str, Any]) -> A
     """
     if not dataclasses.is_dataclass(declared):
         raise DeclarationError(f"{environment}: Params is not a dataclass; write @dataclass(frozen=True) above it")
+    # names of fields
     fields = {field.name: field for field in dataclasses.fields(declared) if field.init}
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     for name in plain:
@@ -40,6 +41,7 @@ def made_params(environment: str, declared: type, given: Mapping[str, Any]) -> A
             raise DeclarationError(
                 f"{environment}: no parameter '{name}'.{suggest(name, fields)} Known: {', '.join(fields) or 'none'}"
             )
+    # values and defaults
     for name, field in fields.items():
         if name not in plain and field.default is field.default_factory is dataclasses.MISSING:
             raise DeclarationError(f"{environment}: parameter '{name}' has no default and was not given")

@@ -69,10 +69,12 @@ def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str])
     Raises:
         DeclarationError: a name is not in ``per_env``, or a range is not two numbers that its array holds, in order.
     """
+    # the form of what is given
     if any(field.name == "randomize" for field in dataclasses.fields(cls.Params)):
         raise DeclarationError(f"{cls.name}: Params has 'randomize', which has a meaning of its own; rename it")
     if not isinstance(randomize, Mapping):
         raise DeclarationError(f"{cls.name}: randomize={randomize!r}, expected a range for each of its names")
+    # each range
     dtypes = per_env_dtypes(cls)
     ranges = {name: _plain(given) for name, given in randomize.items()}
     for name, given in ranges.items():

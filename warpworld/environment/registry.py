@@ -50,12 +50,14 @@ def get_environment(name: str) -> type[Environment]:
     """
     if not isinstance(name, str):
         raise DeclarationError(f"environment {name!r}: expected a registered name, 'module:Class' or 'file.py:Class'")
+    # a class in a file
     path, class_name = split_file(name)
     if path:
         try:
             return class_in_file(path, class_name, Environment)
         except ImportError as error:
             raise DeclarationError(str(error)) from error
+    # a class in a module
     if ":" in name:
         try:
             found = import_named(name)
@@ -64,11 +66,13 @@ def get_environment(name: str) -> type[Environment]:
         if not (isinstance(found, type) and issubclass(found, Environment)):
             raise DeclarationError(f"environment '{name}' is not a subclass of warpworld.Environment")
         return found
+    # a registered name
     entry = _registry.get(name)
     if entry is None:
         near = _hint_at_file(name) or suggest(name, _registry)
         known = f" Known: {', '.join(environment_names())}"
         raise DeclarationError(f"unknown environment '{name}'." + (f"{near} All: warpworld list" if near else known))
+    # a packaged environment, imported when it is first named
     if isinstance(entry, str):
         importlib.import_module(entry)
         entry = _registry[name]

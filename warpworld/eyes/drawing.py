@@ -40,13 +40,16 @@ def draw_indoor(
         over_agents: marks above the agents.
         cameras: where an agent's cameras look, degrees to the left of its heading; empty where it has none.
     """
+    # the plan, and places of agents
     number = int(arrays["plan"])
     home = draw_plan(plans.plans[number])
     x, y = np.asarray(arrays["positions"], dtype=float).T
     heading = np.radians(np.asarray(arrays["angles"], dtype=float))
+    # walls, with strips of images below the plan
     left, bottom, right, top = home.view
     strips, height = _strips(arrays, colours, left, bottom, right, STRIP * (top - bottom))
     marks: list[Mark] = [*home.marks, *_lit_walls(plans, number), *over_walls]
+    # agents, with what their cameras cover
     for i, colour in enumerate(colours):
         views = heading[i] + np.radians(np.asarray(cameras, dtype=float))
         marks += [
@@ -70,16 +73,20 @@ def texel_stretches(
     Returns:
         x, y, to_x, to_y of each stretch of neighbouring texels on one wall that are set.
     """
+    # first texels of the walls
     walls = plans.plans[plan].walls.astype(np.float64)
     first = plans["wall_first_texel"][plans["plan_first_wall"][plan] :][: len(walls) + 1].astype(int)
     first = first - first[0]
+    # first texel of each stretch, which ends with its wall at the latest
     begins = texels & ~np.concatenate([[False], texels[:-1]])
     begins[first[:-1]] |= texels[first[:-1]]
     start = np.flatnonzero(begins)
     wall = np.searchsorted(first, start, side="right") - 1
+    # the texel behind it
     off = np.flatnonzero(~np.concatenate([texels, [False]]))
     end = np.minimum(off[np.searchsorted(off, start)], first[wall + 1])
     end = np.minimum(end, np.concatenate([start[1:], [len(texels)]]))
+    # both as points of the wall
     width = first[wall + 1] - first[wall]
     along = walls[wall, 1] - walls[wall, 0]
     a = walls[wall, 0] + along * ((start - first[wall]) / width)[:, None]
@@ -90,12 +97,14 @@ def texel_stretches(
 @functools.lru_cache(maxsize=64)
 def _lit_walls(plans: PlanSet, plan: int) -> tuple[Mark, ...]:
     """Walls in the mean colour of their texels; those of one shade are one mark."""
+    # mean colour of each wall, in few shades
     first, end = plans["plan_first_wall"][plan : plan + 2]
     bounds = plans["wall_first_texel"][first : end + 1].astype(int)
     texels = plans["wall_texels"][bounds[0] : bounds[-1]]
     linear = np.stack([texels & 2047, texels >> 11 & 2047, texels >> 22], 1) / [2047.0, 2047.0, 1023.0]
     means = np.add.reduceat(linear, bounds[:-1] - bounds[0]) / np.diff(bounds)[:, None]
     shades = np.round(_encoded(means) * SHADES).astype(int) * 255 // SHADES
+    # walls of each shade
     walls = plans.plans[plan].walls.reshape(-1, 4).astype(np.float64)
     marks = []
     for shade in np.unique(shades, axis=0):

@@ -49,6 +49,7 @@ def as_tensor(array: Array, value: Any) -> torch.Tensor:
 
     if isinstance(value, torch.Tensor):
         return _dense(array.name, value)
+    # numbers as a NumPy array
     if not isinstance(value, np.ndarray):
         value = converted(value, array.dtype, f"array '{array.name}': the value")
     if not value.dtype.isnative:
@@ -56,6 +57,7 @@ def as_tensor(array: Array, value: Any) -> torch.Tensor:
             f"array '{array.name}' is {array.dtype}, the value is {value.dtype.str}, which has another byte order "
             f"than this machine; convert it first, with .astype('{value.dtype.name}')"
         )
+    # a tensor on its memory, or on a copy that torch can take
     try:
         return torch.from_numpy(np.require(value, requirements=["C", "W"]))
     except TypeError as error:

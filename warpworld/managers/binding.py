@@ -102,11 +102,14 @@ class Binding:
 
     def _named(self, leaf: ParameterLeaf, given: Mapping[str, str | Number]) -> Argument | Refused:
         parameter = leaf.parameter
+        # arguments of the declaration
         if parameter.name in given:
             entry = given[parameter.name]
             return self._entry(leaf, entry, f"{leaf}, given {entry!r}")
+        # spellings of a ported file
         if self._ported and parameter.type in C_TYPES:
             return self._spelled(leaf)
+        # an array or a number of its own name
         known = C_TYPES.get(parameter.type)
         if known is None:
             bound: Argument | str = _unknown_type(parameter)
@@ -160,11 +163,13 @@ class Binding:
     def _array(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
         """Bind a pointer, or say why it cannot be bound."""
         name = self._aliases.get(parameter.name, parameter.name)
+        # an array of that name
         if name not in self._data:
             if name in self._scalars:
                 return f"'{name}' is a number, not an array: write `{parameter.type} {name}`"
             return f"no array of that name.{_nearest(name, [*self._data, *self._aliases])}"
         array = self._data.array(name)
+        # its dtype and last dimension
         if dtype != array.dtype:
             header = ", and `#include <half.cuh>` above" if array.dtype == "float16" else ""
             return f"the array is {array.dtype}: write `{self._pointer_to(array, parameter)}`{header}"
@@ -173,6 +178,7 @@ class Binding:
                 f"the array's last dimension is {_last_dimension(array)}, not {components}: "
                 f"write `{self._pointer_to(array, parameter)}`"
             )
+        # whether the kernel may write it
         if not parameter.const and self._is_read_only(array):
             return f"the array is read-only for kernels: write `const {parameter.type}* {parameter.name}`"
         return Argument(array=name, value=0, dtype=dtype)
@@ -187,12 +193,14 @@ class Binding:
     def _number(self, parameter: Parameter, dtype: str, components: int) -> Argument | str:
         """Bind a parameter that is passed by value, or say why it cannot be bound."""
         name = parameter.name
+        # a number of that name
         if name not in self._scalars:
             array = self._aliases.get(name, name)
             if array in self._data:
                 expected = self._pointer_to(self._data.array(array), parameter)
                 return f"'{name}' is an array, not a number: write `{expected}`"
             return f"no parameter or world constant of that name.{_nearest(name, self._scalars, self._data)}"
+        # its value in the parameter's type
         number = self._scalars[name]
         if number.kind is None:
             return f"its value is {number.value!r}; only numbers and bools reach a kernel, so leave it to Python"
@@ -219,16 +227,19 @@ class Binding:
     def _array_at(self, parameter: Parameter, entry: str | Number, dtype: str, components: int) -> Argument | str:
         """Bind a pointer, or say why it cannot be bound. The file stays as it is, so the array must fit."""
         expected = f"expected the name of an array of {dtype}"
+        # the array that is named
         if not isinstance(entry, str):
             return f"that is a number; {expected}"
         if entry not in self._data:
             kind = "a number among the parameters" if entry in self._scalars else "no array"
             return f"that is {kind}; {expected}.{_nearest(entry, self._data)}"
+        # its dtype and last dimension
         array = self._data.array(entry)
         if array.dtype != dtype:
             return f"the array is {array.dtype}; {expected}: declare it as {dtype}"
         if _splits_wrongly(array, components):
             return f"the array's last dimension is {_last_dimension(array)}; expected {components}"
+        # whether the kernel may write it
         if not parameter.const and entry in READ_ONLY and entry not in self._writable:
             return self._kept_by_world(entry)
         return Argument(array=entry, value=0, dtype=dtype)

@@ -47,14 +47,17 @@ def captured(
 
     if not backend.captures:
         return run
+    # memory to check a graph with
     work = "updates" if tensors else "steps"
     try:
         trial = _Trial(backend, data, tensors)
     except torch.cuda.OutOfMemoryError:
         logger.warning("%s run one by one: there is no memory to check a CUDA graph with", work)
         return run
+    # results without a graph
     backend.warm_up(run)  # whatever is made at the first call is made now: a capture must not see it
     trial.expect()
+    # the graph, whose capture must change nothing
     try:
         replay = backend.capture(run)
     except WarpworldError:
@@ -73,6 +76,7 @@ def captured(
         logger.warning("%s run one by one: some of them ran, instead of being captured into a CUDA graph", work)
         trial.undo()
         return run
+    # results with it
     trial.undo()
     replay()
     wrong = trial.differences()

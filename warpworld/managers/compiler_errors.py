@@ -47,6 +47,7 @@ def explain_failure(
             does not know.
     """
     first = first_error(log)
+    # faults in lines that the framework adds
     at_signature = re.match(rf"{SIGNATURE_FILE}:(\d+):", first)
     if at_signature:
         kernel = source.signatures[min(int(at_signature.group(1)), len(source.signatures)) - 1]
@@ -75,6 +76,7 @@ def explain_failure(
             f"{source.path}: constant '{filled.name}' is given {filled.values.size} numbers of {filled.values.dtype}; "
             f"the compiler sees a variable of another type or size ({first})"
         )
+    # too much shared memory, which has no line
     shared = _TOO_MUCH_SHARED.search(log)
     if shared:
         name, asked, most = shared.group(1), int(shared.group(2), 16), int(shared.group(3), 16)
@@ -84,10 +86,12 @@ def explain_failure(
             f"share {most}: ask for less with ENV_SHARED or __shared__, or for fewer agents",
             log,
         )
+    # an open bracket, found in the framework's lines behind the file
     if ENTRIES_FILE in log and first.startswith((ENTRIES_FILE, str(INCLUDE_FOLDER / "cpu"))):
         return BuildError(
             f"{source.path}: the file ends inside of something; a '}}' or a ')' is missing ({first})", log
         )
+    # faults in the author's lines
     count = len(_ERROR.findall(log))
     more = f" (and {count - 1} more)" if count > 1 else ""
     place, text = _place_and_text(first)

@@ -49,9 +49,11 @@ def copy_fields(step: Copy | KeepFinal, data: DataManager, num_envs: int) -> dic
         "bytes": nbytes,
         "row": data.pointer(step.row) if step.row else None,
     }
+    # a copy, of all agents or of some
     if isinstance(step, Copy):
         fields |= {"active_only": step.active_only, "row_stride": nbytes * num_envs}
         return fields if step.agents is None else fields | _of_agents(step.agents, fields, source, target)
+    # final observations, into a slot of the env
     slots = {"slot_rows": data.pointer(step.slot_rows), "slots_used": data.pointer(step.slots_used)}
     return fields | slots | {"slots": target.shape[1], "active_only": True}
 

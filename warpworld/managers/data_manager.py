@@ -76,6 +76,7 @@ class DataManager:
         Raises:
             StoreError: the store is sealed, or has an array of that name, or there is no such way to keep one.
         """
+        # the way to keep it
         if kept is None:
             kept = "scratch" if array.scratch else "state"
         if kept not in KINDS:
@@ -83,6 +84,7 @@ class DataManager:
                 f"array '{array.name}': kept={kept!r}, expected 'state', 'derived', 'scratch' or 'history'."
                 f"{suggest(str(kept), KINDS)}"
             )
+        # a store that is open, and a new name
         if self.sealed:
             raise StoreError(
                 f"cannot add array '{array.name}': the store is sealed; add arrays before the first reset()"
@@ -99,6 +101,7 @@ class DataManager:
         if self._is_closed:
             raise StoreError("the world is closed")
 
+        # offsets: arrays that are kept alike lie together
         order = [self._arrays[name] for name in self.names()]
         offsets, end = {}, 0
         for kind in KINDS:
@@ -106,6 +109,7 @@ class DataManager:
                 offsets[name] = end
                 end += self._room_of(self._arrays[name])
             self._ends[kind] = end
+        # the block, where memory suffices
         free = self.free_memory()
         if free is not None and end > free:  # a system may promise more, and end the process when it is used
             raise ShortageError(self._shortage(end))
@@ -113,6 +117,7 @@ class DataManager:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
             raise ShortageError(self._shortage(end)) from error
+        # views, with initial values
         self._arrays = {array.name: array for array in order}
         for array in order:
             start = offsets[array.name]
@@ -214,8 +219,10 @@ class DataManager:
         """
         import torch
 
+        # the value as a tensor
         view, array = self[name], self.array(name)
         tensor = as_tensor(array, value)
+        # its dtype and shape
         if tensor.dtype != view.dtype:
             given = str(tensor.dtype).removeprefix("torch.")
             raise StoreError(f"array '{name}' is {array.dtype}, the value is {given}; convert it first")
@@ -294,6 +301,7 @@ class DataManager:
         import torch
 
         part = self._up_to("state")
+        # a snapshot of the same arrays
         if layout is not None:
             self._check_layout(layout)
         if snapshot.dtype != part.dtype or snapshot.shape != part.shape:
@@ -301,6 +309,7 @@ class DataManager:
                 f"the snapshot has {snapshot.numel() * snapshot.element_size()} bytes, this store's state arrays "
                 f"have {part.numel()}: it comes from another world"
             )
+        # its parts in the order of this store
         rooms = {name: self._room_of(self._arrays[name]) for name, _, _ in self.layout()}
         order = list(rooms) if layout is None else [entry[0] for entry in layout]
         if order != list(rooms):

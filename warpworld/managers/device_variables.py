@@ -102,6 +102,7 @@ def fill(path: Path, declared: Mapping[str, Declaration], contents: Mapping[str,
 def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: Any) -> Filled:
     variable = declared.get(name)
     where = f"{path}: constant '{name}'"
+    # a variable that the host can fill
     if variable is None:
         has = ", ".join(map(str, declared.values())) or "none"
         raise BindError(
@@ -116,12 +117,14 @@ def _filled(path: Path, declared: Mapping[str, Declaration], name: str, given: A
         raise BindError(f"{where} is extern in the file, so it has no memory: remove `extern`")
     if variable.type not in C_TYPES:
         raise BindError(f"{where} is of type `{variable.type}`; only numbers and vectors of them can be filled")
+    # numbers of its type
     dtype, components = C_TYPES[variable.type]
     declared_as = f"{variable.type}{variable.dimensions}"
     try:
         values = converted(given, dtype, where)
     except StoreError as error:
         raise BindError(f"{error}; the file has {declared_as}") from error
+    # as many as its dimensions hold
     sizes = _sizes(variable.dimensions)
     is_turned = sizes is not None and components == 1 and len(sizes) == values.ndim and sizes != values.shape
     if is_turned or (sizes is not None and values.size != math.prod(sizes) * components):

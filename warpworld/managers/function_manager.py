@@ -66,14 +66,17 @@ class FunctionManager:
         self._constants = {name: _constant(path, name, scalar_of(value)) for name, value in constants.items()}
         numbers = {name: each if isinstance(each, Scalar) else scalar_of(each) for name, each in scalars.items()}
         self._asked_envs_per_warp, self._envs_per_warp = envs_per_warp, 0
+        # the file, with its headers
         self._text = _read(path)
         self._includes = _find_headers(path, includes)
         self.ported = _WARPDRIVE in self._includes or _INCLUDES_WARPDRIVE.search(self._text) is not None
         self._binding = Binding(data, numbers, dict(aliases or {}), writable, self.ported)
+        # its kernels, and variables that get contents
         own = {**{header: _read(header) for header in self._includes}, path: self._text}
         self.signatures = with_structs(_read_all(own), self._read_included)
         none_given = isinstance(contents, Mapping) and not contents
         self._filled = () if none_given else fill(path, self._declarations(), contents)
+        # results of build()
         self._threads: dict[str, int] = {}
         self._why_no_turns: str | None = None
         self._packed: frozenset[str] = frozenset()
@@ -125,6 +128,7 @@ class FunctionManager:
             BuildError: it does not compile.
             BindError: a kernel is not what the compiler sees.
         """
+        # the source, at the sizes that are asked for
         kernels = list(kernels)
         self._threads = self._threads_of_blocks(kernels)
         source = KernelSource(
@@ -136,9 +140,11 @@ class FunctionManager:
             includes=self._includes,
             filled=self._filled,
         )
+        # turns, if agents outnumber the threads of a block
         self._why_no_turns = self._against_turns(source) if any(map(takes_turns, source.threads)) else None
         if self._why_no_turns is not None:  # kernels of the file that are not launched are built, too
             source = dataclasses.replace(source, threads=tuple(min(n, MAX_THREADS_PER_ENV) for n in source.threads))
+        # modules, with envs that share warps where shared memory suffices
         self._envs_per_warp, self._packed = self._packing(source, {kernel.name for kernel in kernels})
         try:
             self._modules = self._built(source)

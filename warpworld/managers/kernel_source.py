@@ -181,6 +181,7 @@ class KernelSource:
         """The C++ that the cpu backend compiles, with warps of ``warp_size`` lanes."""
         packed = self.envs_per_warp > 0
         threads = [warp_size] * len(self.threads) if packed else self.threads
+        # settings that headers read
         settings = f"#define WW_WARP_SIZE {warp_size}\n#define WW_MAX_THREADS_PER_ENV {max(threads, default=1)}\n"
         if packed:
             settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
@@ -190,6 +191,7 @@ class KernelSource:
             settings += "#define WW_WARP_SCHEDULER\n"
         texts = self._author_texts()
         settings += "".join(f"#define {macro}\n" for macro, words in _CHAPTERS.items() if any(map(words.search, texts)))
+        # entries behind the author's text
         entries = "".join(host_entry(s, n) for s, n in zip(self.signatures, threads, strict=True))
         return (
             f'{settings}#include "cpu/module.hpp"\n{self._before_author()}{self._author_text()}{self._assertions()}'
@@ -218,11 +220,13 @@ class KernelSource:
     def _cuda_entry(self, i: int, warp_size: int) -> str:
         signature, lanes = self.signatures[i], self.threads[i]
         threads = threads_of_block(lanes, warp_size)
+        # launch bounds, which limit the registers of a thread
         bounds = "WW_BLOCK" if self.envs_per_warp else str(threads)
         if LEAST_BLOCKS in self.constants:
             bounds += f", {LEAST_BLOCKS}"
         elif len(set(self.threads)) > 1 and lanes <= 2 * warp_size:
             bounds += f", {SMALL_WARPS // -(-lanes // warp_size)}"
+        # the call, in turns where agents outnumber a block's threads
         call = f"WW_TAKE_TURNS({lanes}, {threads}) {call_of(signature)}" if takes_turns(lanes) else call_of(signature)
         start = "ww_take_turn(0, (int)blockDim.x); " if any(map(takes_turns, self.threads)) else ""
         listed = ", ".join(["const __grid_constant__ ww_launch launch", *declared(signature.leaves)])

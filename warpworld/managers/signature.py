@@ -136,12 +136,14 @@ class _Reader:
 
     def kernels(self) -> dict[str, Signature]:
         file = self.file
+        # shared memory that a launch would have to size
         shared = _DYNAMIC_SHARED.search(file.code)
         if shared:
             raise file.refuse(
                 shared.start(),
                 "shared memory of a size set at launch is not offered; give it a size, or use ENV_SHARED",
             )
+        # definitions, one of each name
         found: dict[str, Signature] = {}
         for match in _GLOBAL.finditer(file.code):
             end = file.header_end(match.end())
@@ -211,15 +213,18 @@ class _Header:
         return self.reader.file.refuse(self.header.position(node), f"kernel '{self.name}'{reason}")
 
     def signature(self, last_line: int) -> Signature:
+        # the name, where a kernel may stand
         name = self.declarator.child_by_field_name("declarator")
         parameters = self.declarator.child_by_field_name("parameters")
         if name is None or parameters is None:
             raise self.refuse(self.declarator, " has no name or no parameters")
         self.name = text_of(name)
         self.check_surroundings(name)
+        # the type of the result
         returned = self.definition.child_by_field_name("type")
         if returned is not None and text_of(returned) not in ("void", "auto"):
             raise self.refuse(returned, f" returns `{text_of(returned)}`; kernels return void")
+        # a list of parameters without macros
         for node in walk(parameters):
             if node.is_error or node.is_missing or node.type.startswith("preproc"):
                 raise self.refuse(
@@ -228,6 +233,7 @@ class _Header:
                 )
             if node.type == "...":
                 raise self.refuse(node, " takes `...`; write the parameters out")
+        # the parameters; (void) has none
         named = [child for child in parameters.named_children if child.type != "comment"]
         if len(named) == 1 and text_of(named[0]) == "void":
             named = []

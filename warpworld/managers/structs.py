@@ -64,6 +64,7 @@ class _Library:
         return parameter if struct is None else dataclasses.replace(parameter, type=name, struct=struct)
 
     def _read(self, name: str, inside: tuple[str, ...]) -> Struct | None:
+        # the only definition
         places = list(self._definitions(name))
         if not places:
             return None
@@ -74,6 +75,7 @@ class _Library:
                 other.start(),
                 f"struct '{name}' is defined here and at {file.path}:{file.line(match.start())}; keep one",
             )
+        # its fields, with theirs
         definition = _Definition(file, match)
         if name in inside:
             raise file.refuse(match.start(), f"struct '{name}' has itself as a field")

@@ -68,6 +68,7 @@ def build_policy(
     """
     cls, features = get_model(model.type, needs_critic), observation_size(group)
     distribution = distribution or action_distribution(group)
+    # requirements of the algorithm on the model
     if model.shared and (heads is not None or critic_input is not None):
         raise ConfigError(
             "model.shared is true, but this algorithm's actor and critic cannot share an encoder: "
@@ -79,6 +80,7 @@ def build_policy(
         check_encoder(cls, model.type, purpose)
     if critic_input is not None and heads is None:
         _check_critic_input(cls, model, group)
+    # the network, from a seed of its own
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # the CPU's: torch.manual_seed would seed a GPU's, too
@@ -89,12 +91,14 @@ def build_policy(
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
             reason = said(error)
             raise ConfigError(f"model '{model.type}' cannot be made: {reason}; see warpworld.policies.Model") from error
+        # its parameters, and the shapes of its outputs
         network.eval()
         _check_parameters(network, model.type)
         expected: dict[str, tuple[int, tuple[int, ...]]] = {"actor": (features, (distribution.num_outputs,))}
         if needs_critic:
             expected["critic"] = (features if critic_input is None else math.prod(critic_input.shape), ())
         _check(network, expected, model.type)
+    # parts around the network
     rows = ObservationRows(group.observation)
     normaliser = _normaliser(rows, group) if model.normalise_observations else None
     preprocessing = None if rows.is_plain else Preprocessing(rows)

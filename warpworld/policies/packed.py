@@ -59,6 +59,7 @@ class Perceptron:
 def perceptron_of(policy: Policy) -> Perceptron | str:
     """Shape of a policy's actor, or the reason why the kernel cannot evaluate it."""
     model, distribution = policy.model, policy.distribution
+    # a kind of policy that the kernel has
     if type(policy) is not Policy:
         return "it remembers"
     if type(model) is not MLP:
@@ -67,6 +68,7 @@ def perceptron_of(policy: Policy) -> Perceptron | str:
         return "it does not see float32 alone"
     if type(distribution) not in (Categorical, Gaussian):
         return f"it acts by a {type(distribution).__name__}"
+    # layers and activations of its actor
     linear = [layer for layer in list(model.actor_layers)[::2] if _is_plain(layer)]
     between = list(model.actor_layers)[1::2]
     kinds = {type(layer) for layer in between}
@@ -75,6 +77,7 @@ def perceptron_of(policy: Policy) -> Perceptron | str:
         return "its actor is not linear layers in float32 with tanh or relu between each two"
     if any(module._forward_hooks or module._forward_pre_hooks for module in model.actor_layers.modules()):
         return "its actor has forward hooks"
+    # sizes that fit the kernel
     widths = (linear[0].in_features, *(layer.out_features for layer in linear))
     if len(between) > MAX_HIDDEN or max(widths[1:]) > MAX_WIDTH or widths[0] > MAX_FEATURES:
         return (

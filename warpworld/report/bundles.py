@@ -53,15 +53,18 @@ def _band(steps: Sequence[float], values: Sequence[Values]) -> list[tuple[float,
 
 def bundles(data: Sequence[RunData]) -> list[Bundle]:
     """The lines of runs, in their order."""
+    # runs that differ in their seed alone
     alike: dict[str, list[RunData]] = {}
     for run in data:
         own = "" if run.rows else f"{run.path}: "  # a run that has logged nothing stands alone
         alike.setdefault(f"{own}{_without_seed(run)}", []).append(run)
     groups = list(alike.values())
+    # nothing to name apart
     if all(len(group) < FEWEST_SEEDS for group in groups):
         return [Bundle(run.label, [run]) for run in data]
     if len(groups) == 1:
         return [Bundle(f"{BAND} of {_number(data)}", data)]
+    # several bundles, named by what differs
     named = labels([_unseeded(group[0].config.settings) for group in groups], [group[0].name for group in groups])
     found = []
     for group, name in zip(groups, named, strict=True):

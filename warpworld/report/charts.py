@@ -98,16 +98,19 @@ def legend_of(series: Sequence[Series]) -> str:
 
 def chart(series: Sequence[Series], level: float | None = None) -> str:
     """Lines over common axes, as SVG, and a dashed one at ``level``."""
+    # lines, bands and the range of their values
     lines = [thinned(line.points, MOST_POINTS) for line in series]
     bands = [_thinned_band(line) for line in series]
     heights = [y for line in lines for _, y in line] + [y for band in bands for _, *bounds in band for y in bounds]
     values = [y for y in heights if not math.isnan(y)] + ([] if level is None else [level])
     furthest, lowest, highest = max(x for line in lines for x, _ in line), min(values), max(values)
+    # axes that end at a tick
     x_ticks, y_ticks = ticks(0.0, furthest, 4), ticks(lowest, highest, 4)
     x_axis = Axis(0.0, max(x_ticks[-1], furthest), LEFT, WIDTH - RIGHT)
     y_axis = Axis(min(y_ticks[0], lowest), max(y_ticks[-1], highest), HEIGHT - BOTTOM, TOP)
     ends = f'data-x="{x_axis.ends()}" data-y="{y_axis.ends()}"'
     parts = [f'<svg class="chart" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" role="img" {ends}>']
+    # ticks, below everything
     for tick in y_ticks:
         y = y_axis.at(tick)
         parts.append(f'<line class="rule" x1="{LEFT:g}" x2="{WIDTH - RIGHT:g}" y1="{y:.1f}" y2="{y:.1f}"/>')
@@ -115,6 +118,7 @@ def chart(series: Sequence[Series], level: float | None = None) -> str:
     for tick in x_ticks:
         anchor = "" if tick else " start"
         parts.append(f'<text class="tick{anchor}" x="{x_axis.at(tick):.1f}" y="{HEIGHT - 6:g}">{number(tick)}</text>')
+    # bands, then lines above them
     for line, band in zip(series, bands, strict=True):
         for part in unbroken(band):
             corners = [(x, high) for x, _, high in part] + [(x, low) for x, low, _ in reversed(part)]

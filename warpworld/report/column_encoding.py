@@ -43,9 +43,11 @@ def encode_columns(columns: Mapping[str, Column], groups: Mapping[str, Group], m
 
 def _encode(name: str, column: Column, groups: Mapping[str, Group], room: int) -> dict[str, Any] | None:
     """An array, in part where all of it has no room; None where not even a part has."""
+    # values in few bytes; constant ones once
     values = _narrowed(column.values)
     if len(values) and (values == values[:1]).all():
         values = values[:1]
+    # agents that there is room for
     agents = None
     if _characters(values.nbytes) > room:
         agents = _agents_that_fit(column, groups, room, values.nbytes)

@@ -71,15 +71,18 @@ def write_mp4(recording: Recording, path: str | Path, size: int = MP4_SIZE) -> P
     Raises:
         RunError: ffmpeg's wheel is not installed, or the file cannot be written.
     """
+    # the encoder
     try:
         import imageio_ffmpeg
     except ImportError as error:
         raise RunError(
             f"'{path}' needs the imageio-ffmpeg package, which is not installed: pip install 'warpworld[video]'"
         ) from error
+    # frames, as often as the shortest lasts
     shown = chosen(recording, len(recording.frames))
     tick = min(max(min(entry.seconds for entry in shown), SHORTEST), 1.0)
     size_in_pixels = picture(recording, shown[0].frame, size).size
+    # the video
     with replacing(Path(path)) as unfinished:
         video = imageio_ffmpeg.write_frames(
             str(unfinished),
@@ -127,10 +130,12 @@ def picture(recording: Recording, frame: Frame, size: int) -> Image.Image:
 
 
 def _caption(recording: Recording, frame: Frame, width: int, colours: dict[str, str]) -> Image.Image:
+    # an empty strip
     image = Image.new("RGB", (width * SMOOTH, CAPTION * SMOOTH), colours["paper"])
     draw = ImageDraw.Draw(image)
     letters, middle, x = font(13 * SMOOTH), CAPTION * SMOOTH / 2, 10.0 * SMOOTH
     end, gap = (width - 10.0) * SMOOTH, 14 * SMOOTH
+    # groups, as far as they fit
     for words, colour in _legend(recording, frame):
         length = gap + draw.textlength(words, letters)
         if x + length > end:
@@ -139,6 +144,7 @@ def _caption(recording: Recording, frame: Frame, width: int, colours: dict[str, 
         draw.ellipse([x, middle - dot, x + 2 * dot, middle + dot], fill=colours[colour])
         draw.text((x + gap, middle), words, fill=colours["ink"], font=letters, anchor="lm")
         x += length + gap
+    # the step at the right end, if it fits
     step = f"step {frame.timestep}"
     if x + draw.textlength(step, letters) <= end:
         draw.text((end, middle), step, fill=colours["muted"], font=letters, anchor="rm")

@@ -160,21 +160,25 @@ def _play(
     steps = [start(1)]
     finished = 0
     while finished < episodes and len(steps) - steps[-1].episode != most_steps:
+        # the next episode
         if steps[-1].end:
             steps.append(start(finished + 1))
         if len(steps) >= MAX_FRAMES:
             _log.warning("recording stopped after %d frames; its last episode is not whole", len(steps))
             break
+        # actions, and values of the states that they are chosen in
         before = states_before(actors)
         for actor in actors:
             actor.act()
         steps[-1].values[:] = values_of(world, actors, config, before)
+        # the step
         world.step()
         arrays = watch.of_step()
         arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already
         rewards = arrays["rewards"]
         if "agent_mask" in arrays:
             rewards = np.where(arrays["agent_mask"], rewards, 0.0)
+        # its frame
         end = "terminated" if arrays["terminated"] else "truncated" if arrays["truncated"] else ""
         steps.append(_Step(steps[-1].episode, arrays, rewards, steps[-1].returns + rewards, end, unknown_values(world)))
         finished += bool(end)

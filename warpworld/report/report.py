@@ -41,6 +41,7 @@ def write_report(
         ConfigError: a ``config.yaml`` is no configuration of a run.
     """
     path = Path(path)
+    # sections; those with nothing to show are empty
     data = read_runs(runs)
     parts = [
         report_sections.damage(data),
@@ -58,6 +59,7 @@ def write_report(
         report_sections.machine(data),
         report_sections.files(data, path.parent),
     ]
+    # the page
     page = fill(
         "report.html",
         refresh=REFRESH if any(is_training(run) for run in runs) else "",

@@ -77,6 +77,7 @@ def unrewarded(data: Sequence[RunData]) -> str:
 def key_figures(data: Sequence[RunData]) -> str:
     """Last returns, length, steps, time and speed: tiles of one run, a table of several."""
     figures = [_figures(run) for run in data]
+    # tiles of one run
     if len(data) == 1:
         tiles = (
             f'<div class="tile"><span class="quiet">{escaped(name)}</span><b>{escaped(value)}</b>'
@@ -84,6 +85,7 @@ def key_figures(data: Sequence[RunData]) -> str:
             for name, (value, note) in figures[0].items()
         )
         return _section("Key figures", f'<div class="tiles">{"".join(tiles)}</div>')
+    # a table of several
     columns = list(dict.fromkeys(name for found in figures for name in found))
     rows = [
         [run.label, *(found[name][0] if name in found else "-" for name in columns)]
@@ -94,14 +96,17 @@ def key_figures(data: Sequence[RunData]) -> str:
 
 def _figures(run: RunData) -> dict[str, tuple[str, str]]:
     """Each figure, and a note on it, by name."""
+    # returns by policy
     found = {}
     for name in run.config.policy:
         key = RETURN.format(name)
         first = next(iter(run.numbers(key)), None)
         found[f"{name}: mean return"] = shown(run.at_last(key)), f"over the last tenth, {shown(first)} at first"
+    # length and number of steps
     length = run.at_last(LENGTH)
     found["episode length"] = "-" if length is None else f"{length:,.1f}", "steps, over the last tenth"
     found["env steps"] = f"{int(run.last('env_steps') or 0):,}", f"of {run.config.trainer['total_env_steps']:,}"
+    # time and speed
     seconds, speeds = run.last("time"), [y for _, y in run.points(SPEED)]
     if seconds is not None:
         found["time"] = duration(seconds), "h:mm:ss of training"
@@ -191,16 +196,19 @@ def speed(data: Sequence[RunData]) -> str:
 
 def _share(run: RunData) -> str:
     """A card: speeds, and a bar of rollouts' and updates' parts of the time."""
+    # parts of the time
     rollout, update = (sum(y for _, y in run.points(f"perf/{part}_s")) for part in ("rollout", "update"))
     whole = rollout + update
     if not whole:
         return ""
+    # speeds
     medians = [
         (f"{statistics.median(y for _, y in points):,.0f}", what)
         for what in ("env", "agent")
         if (points := run.points(f"perf/{what}_steps_per_s"))
     ]
     lines = "".join(f"<div>{value} {what} steps per second, median</div>" for value, what in medians)
+    # a bar of both parts
     share = rollout / whole
     parts = "".join(f'<i class="c{i}" style="flex:{part:.4f}"></i>' for i, part in enumerate((share, 1 - share)))
     bar = f'<div class="share">{parts}</div>'
@@ -249,11 +257,13 @@ def settings(data: Sequence[RunData]) -> str:
     """Settings: of one run by section; of several in a table, those that differ on top and highlighted."""
     of_runs = [dict(flat(run.config.settings)) for run in data]
     keys = list(dict.fromkeys(key for found in of_runs for key in found))
+    # several runs, beside each other
     if len(data) > 1:
         rows = [[key, *(_value(found, key) for found in of_runs)] for key in keys]
         rows.sort(key=_is_same)
         table = _table(["", *(run.label for run in data)], rows, changed=[not _is_same(row) for row in rows])
         return _section("Settings", f'<div class="card">{table}</div>', "those that differ between the runs on top")
+    # one run, by section
     by_section: dict[str, list[str]] = {}
     for key in keys:
         by_section.setdefault(_section_of(key), []).append(key)

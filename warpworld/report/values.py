@@ -73,12 +73,14 @@ def _values(world: World, actor: Actor, state: Tensor | None) -> Tensor | None:
     policy = actor.policy
     if not isinstance(policy, Policy):
         return None
+    # values of the chosen actions, by a Q-network
     if isinstance(policy.model, (QNetwork, RecurrentQNetwork)):
         assert isinstance(policy.distribution, Categorical)
         choices = world[f"policy_outputs_{actor.group.name}"][0]
         return of_choices(choices, _actions(world, actor), policy.distribution.head_sizes)
     if not policy.has_critic:
         return None
+    # values by a critic, of states or of actions
     of_states = _reads_states(policy)
     with torch.no_grad(), products(FLOAT32, world.device):
         if isinstance(policy, StackingPolicy):

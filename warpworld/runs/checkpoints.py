@@ -97,6 +97,7 @@ class Checkpoints:
         """
         if iteration == "best":
             return self._load_best()
+        # a checkpoint that is there
         known = self.iterations()
         if not known:
             raise RunError(
@@ -107,6 +108,7 @@ class Checkpoints:
             raise RunError(
                 f"run '{self.folder.parent}' has no checkpoint of iteration {iteration}, the nearest is {near}"
             )
+        # its state, or the advice to take another
         path = self.path(known[-1] if iteration is None else iteration)
         others = [other for other in known if self.path(other) != path]
         try:

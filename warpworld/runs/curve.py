@@ -31,6 +31,7 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     Raises:
         RunError: the metrics cannot be read, or the picture cannot be written.
     """
+    # panels, by what the metrics hold
     rows = read_metrics(metrics_path).rows
     policies = list(dict.fromkeys(match[1] for row in rows for name in row if (match := _RETURN.match(name))))
     panels = [
@@ -40,6 +41,7 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     own = own_metrics(dict.fromkeys(name for row in rows for name in row))
     panels += [(heading, "mean of an episode", name) for name, heading in own.items()]
 
+    # the picture
     with figure(png_path, 4.4 * len(panels), 3.6, title or Path(metrics_path).resolve().parent.name) as drawn:
         axes = drawn.subplots(1, len(panels), squeeze=False)[0]
         for index, (axis, (heading, unit, key)) in enumerate(zip(axes, panels, strict=True)):

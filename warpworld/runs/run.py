@@ -77,8 +77,10 @@ class Run(RunFolder):
         Raises:
             RunError: the folder cannot be made or written, or a logger's package is missing.
         """
+        # packages of loggers, before anything is written
         wanted = path or Path(config.saving.directory if directory is None else directory) / _name_of(config)
         LoggersOfRun(wanted, config).check_available()
+        # the folder, under another name until all is in it
         parent = wanted.parent
         unfinished = parent / f".{wanted.name}.{os.getpid()}.tmp"
         try:
@@ -129,11 +131,13 @@ class Run(RunFolder):
         Raises:
             RunError: another process trains this run, or the folder cannot be written.
         """
+        # the lock file
         path = self.path / ".lock"
         try:
             file = open_to_append(path, "a+b")
         except OSError as error:
             raise RunError(f"'{path}' cannot be written: {reason(error)}") from error
+        # the claim on it
         try:
             _claim(file)
         except BlockingIOError:
@@ -145,6 +149,7 @@ class Run(RunFolder):
             ) from None
         except OSError:
             pass  # a file system without locks: nothing can be claimed, and nothing is
+        # this process's number, for the errors of others
         file.truncate(0)
         file.write(f"process {os.getpid()}".encode())
         file.flush()

@@ -135,6 +135,7 @@ def fuse_acting(collector: Collector, config: RunConfig, required: bool = False)
     precision = config.trainer.precision
     is_reduced = precision != FLOAT32
     exact_kernel = f"trainer.precision is {precision}, and the kernel computes in float32"
+    # policies that stay with torch
     for name, entry in config.policy.items():
         for actor in (collector.actors[group] for group in entry.groups):
             reason = exact_kernel if is_reduced else why_not(actor)
@@ -146,8 +147,10 @@ def fuse_acting(collector: Collector, config: RunConfig, required: bool = False)
                     "which leaves such policies to torch"
                 )
             logger.info("policy '%s' acts in torch, for group '%s': %s", name, actor.group.name, reason)
+    # all others, in kernels
     if not is_reduced:
         collector.fuse()
+    # minimal GRUs, as they act and as they learn
     for player in {player for actor in collector.actors.values() for player in actor.players}:
         if isinstance(player, Policy):
             give_kernels(player, collector.world)

@@ -170,19 +170,23 @@ class Checkpoints:
             ConfigError: the run has already exceeded its budget; the folder is unchanged.
         """
         trainer = self._trainer
+        # the newest checkpoint that is intact, the same in every process
         state = run.load_newest_readable(partial(self._past.check, folder=run.past_folder))
         trainer.processes.check_same("checkpoint", repr(state.get("iteration")))
+        # its state, under settings of the same trajectory
         try:
             if isinstance(state.get("config"), str):
                 check_same_trajectory(state["config"], trainer.config)
             self.load_state_dict(state, run.opponents_folder, run.past_folder)
         except (RunError, StoreError) as error:
             raise RunError(f"run '{run.path}' cannot be resumed: {error}") from error
+        # the budget, now that env_steps are known
         if trainer.env_steps > trainer.num_iterations * trainer.env_steps_per_iteration:
             raise ConfigError(
                 f"trainer.total_env_steps is {trainer.config.trainer.total_env_steps:,}, but run '{run.path}' has done "
                 f"{trainer.env_steps:,} env steps already, expected more"
             )
+        # the folder, cut back by the first process alone
         self._saved = trainer.iteration
         trainer.processes.barrier()  # no process reads the folder any more
         if trainer.processes.is_first:

@@ -59,8 +59,10 @@ def evaluate(
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
         return play(config, policies, episodes, seed, greedy, steps).returns
 
+    # pairings that every policy is measured by
     played = play(config, trained, episodes, seed, greedy, steps)
     together, at_random = played.returns, returns_of(dict.fromkeys(trained))
+    # each policy, against others that act at random
     results = {}
     for name in trained:
         others_random = {other: policy if other == name else None for other, policy in trained.items()}

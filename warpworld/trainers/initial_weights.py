@@ -56,12 +56,14 @@ def load_named_weights(policy: Policy, name: str, source: str, where: str) -> No
 def _named_weights(source: str, name: str, where: str) -> dict[str, Any]:
     # a folder may have a '#' in its own name
     folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
+    # policies of the other run's latest checkpoint
     try:
         saved = RunFolder.open(folder).load_checkpoint().get("policies")
     except RunError as error:
         raise RunError(f"{where}: {error}") from error
     if not isinstance(saved, dict) or not saved or not all(isinstance(weights, dict) for weights in saved.values()):
         raise RunError(f"{where}, whose checkpoint holds no policies")
+    # the one that is named, or has this policy's name, or is the only one
     wanted = other or (name if name in saved else next(iter(saved)) if len(saved) == 1 else name)
     if wanted not in saved:
         raise RunError(

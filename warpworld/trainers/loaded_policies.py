@@ -28,8 +28,10 @@ def load_policies(run: Run, checkpoint: Which = None) -> dict[str, Policy | None
     Raises:
         RunError: there is no such checkpoint, or its weights do not fit the run's configuration.
     """
+    # networks of the run's settings
     state = run.load_checkpoint(checkpoint)
     policies = build_policies(run.config, run.config.make_environment(), torch.Generator())
+    # weights, after a check that they fit
     try:
         _check_fits(state, policies, run.config)
     except RunError as error:

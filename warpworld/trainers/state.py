@@ -38,17 +38,21 @@ def check_state(
     Raises:
         RunError: something is missing, is not what it should be, or does not fit.
     """
+    # all keys, with values of their kinds
     missing = [key for key in own if key not in saved]
     if missing:
         raise RunError(f"the saved state lacks {', '.join(missing)}: another version of warpworld wrote it")
     for key, value in own.items():
         _check_kind(key, saved[key], value)
+    # the store's layout
     for entry in saved["layout"]:
         if not isinstance(entry, (list, tuple)) or [type(part) for part in entry] != [str, str, list]:
             raise _unexpected("layout", saved["layout"], "lists of an array's name, dtype and shape")
+    # policies and algorithms
     check_weights(policies, saved["policies"])
     for name, algorithm in algorithms.items():
         _check_learner(name, algorithm, saved["learners"].get(name))
+    # random states
     _check_generator("generator", saved["generator"], "cpu")
     for device in own["random"]:
         if device == "cpu" or device in saved["random"]:  # a run may have begun without the other

@@ -57,13 +57,16 @@ class Trainer:
         processes.check_same("configuration", config.to_yaml())
         set_threads(config.trainer.torch_threads)
         self.generator = torch.Generator().manual_seed(config.trainer.seed)
+        # all parts; of a machine's processes one compiles first
         with processes.one_before_others():
             self._build(config, initial_weights)
         processes.check_same("device", self.world.device.type)
         self.league.check_same()
+        # counters
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0
         self._read: tuple[int, Metrics] = 0, {}  # iteration whose measurements were read last, and these
+        # the sealed store, with first episodes and the same weights everywhere
         self.world.seal()
         self._set_scheduled()  # the first episodes begin with what they say
         self.world.reset()
@@ -73,23 +76,27 @@ class Trainer:
         """Make whatever compiles; no process waits for another meanwhile."""
         trainer = config.trainer
         check_precision(trainer)
+        # world, policies and algorithms
         self.world = build_world(config, processes=self.processes)
         self._products = products_of_run(trainer, self.world.device)
         self.policies = build_learners(config, self.world, self.generator, initial_weights)
         self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
+        # networks in C++ on the cpu
         required = trainer.fused == REQUIRED
         if trainer.fused and not self.world.captures:  # a graph would not hold what the host computes
             fuse_policies(self.policies, required, trainer.precision)
             for name, modules in self.league.modules.items():
                 for module in modules:
                     fuse_policies({name: module}, precision=trainer.precision)
+        # the collector, and what it acts with on a GPU
         slots = self.league.slots
         self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
         self._declare(config)
         if trainer.fused and self.world.captures:
             fuse_acting(self.collector, config, required)
+        # statistics and checkpoints
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
         self.checkpoints = Checkpoints(self)
@@ -160,15 +167,18 @@ class Trainer:
         while not self.is_finished and not self.processes.any(stop() or failure is not None):
             with span(OTHER):
                 metrics = self._iterate()
+            # evaluations, whose metrics are logged with the iteration's
             if self._is_evaluated(self.iteration):
                 with self._products():
                     metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
+            # log before checkpoint, see above
             if run is not None and self._is_logged(self.iteration):
                 failure = _failure_of_logging(run, metrics)
             if self._is_due(self.iteration, saving.checkpoint_every):
                 self.checkpoints.save(run)
             if on_iteration is not None:
                 on_iteration(metrics)
+        # the end of the run, and a logger's failure after all is saved
         self.checkpoints.save(run)
         if run is not None and self.evaluations.ending:
             run.save_ending(self.evaluations.ending)

@@ -48,6 +48,7 @@ class EnvStates:
     ) -> None:
         import torch
 
+        # state arrays of envs, with a number of their layout
         self._device, self._num_envs = data["active"].device, len(data["active"])
         self._numbers = EnvNumbers(self._num_envs, self._device)
         self._empty, self._bytes, self._is_host = torch.empty, torch.uint8, self._device.type == "cpu"
@@ -56,11 +57,13 @@ class EnvStates:
         self._width = _LAYOUT_BYTES + sum(sizes)
         layout = [(name, data.array(name).dtype, tuple(data[name].shape[1:])) for name in names]
         number = hashlib.blake2b(repr(layout).encode(), digest_size=_LAYOUT_BYTES).digest()
+        # a table of parts, and the job of a call, for the kernels
         table = [[data.pointer(name), size] for name, size in zip(names, sizes, strict=True)]
         self._parts = torch.tensor(table, dtype=torch.int64).to(self._device)
         self._host_job = torch.zeros(_JOB.size // 8, dtype=torch.int64)
         self._written = self._host_job.numpy().data.cast("B")
         self._job = self._host_job.to(self._device)  # the same memory on a CPU
+        # the kernels
         scalars = {
             "job": self._job.data_ptr(),
             "parts": self._parts.data_ptr(),
@@ -82,6 +85,7 @@ class EnvStates:
         Raises:
             StoreError: they are of a world with other arrays, or there is not one for each env.
         """
+        # a row for each env
         chosen = self._numbers.chosen("envs", envs)
         if states.dtype is not self._bytes or states.shape != (chosen.count, self._width):
             dtype = str(states.dtype).removeprefix("torch.")
@@ -89,10 +93,12 @@ class EnvStates:
                 f"states: shape {tuple(states.shape)} {dtype}, expected ({chosen.count}, {self._width}) uint8, as "
                 "state() of this world returns"
             )
+        # arrays of the same layout
         rows = states.to(self._device).contiguous()
         self._call("compare_layouts", chosen, rows)
         if self._has_mismatch():
             raise StoreError("states: they come from a world with other arrays")
+        # the last state of each env
         last = last_of_each(chosen.numbers, envs) if chosen.kept is not None else None
         if last is not None:
             chosen, rows = self._numbers.of_numbers(chosen.numbers[last]), rows[last.tolist()]

@@ -72,8 +72,10 @@ class Random:
         """The next ``count`` words of each agent: (num_envs, len(agents), count)."""
         import torch
 
+        # words that are drawn next, in blocks of four
         start = self._drawn[agents]
         self._drawn[agents] = end = start + count
+        # counters of the blocks, and the key
         device = self._clock.device
         clock = self._clock.view(torch.int64)
         blocks = torch.arange(start // 4, -(-end // 4), device=device) + (self._index << 28)
@@ -90,6 +92,7 @@ class Random:
             ),
             key[:, None, None],
         )
+        # words before the first that is next
         skipped = start % 4
         return torch.stack(words, -1).flatten(-2)[..., skipped : skipped + count]
 

@@ -46,12 +46,15 @@ class StepPipeline:
 
     def __init__(self, environment: Environment, kernels: Container[str] | None, autoreset: str) -> None:
         self._name, self._autoreset = environment.name, autoreset
+        # phases and resets of the environment
         self._phases = _entries(environment, environment.phases())
         self._resets = _entries(environment, _needed_resets(environment, kernels))
         self._num_others = 0
+        # steps that the world adds
         self.recorded: list[Step] = []
         self.drawn: list[RunKernel] = []
         self.restored = _restored(environment.arrays(), has_resets=bool(self._resets))
+        # limits: number of kernels, phases that leave envs out, a source
         self._check_numbers()
         if autoreset != "same_step":
             self.require_masked()

@@ -297,6 +297,7 @@ class World(WorldStore):
         Raises:
             StoreError: parts wait for this world to be sealed, it is closed, or the environment cannot be copied.
         """
+        # a world that can be copied
         if self.data.closed:
             _closed()
         if self._when_sealed:
@@ -304,9 +305,11 @@ class World(WorldStore):
                 "parts of this world wait for its memory, and a copy would not have them; copy it before they are "
                 "made, or after its first reset()"
             )
+        # a world like it, with what parts have added
         copied = self._like(self._copied_environment(memo), self.first_env, self.num_envs)
         copied.data.add_all_of(self.data)
         copied._pipeline.take_over(self._pipeline)
+        # its contents
         if self.data.sealed:
             copied.seal()
             copied.data.copy_from(self.data)

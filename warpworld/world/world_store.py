@@ -65,18 +65,22 @@ class WorldStore:
     ) -> None:
         self.environment, self.constants, self._backend = environment, constants, backend
         self.num_envs, self.first_env = constants.num_envs, constants.first_env
+        # agents, and how they share warps
         self.groups = placed_groups(environment)
         self.num_agents = sum(group.size for group in self.groups.values())
         check_agents(self.num_envs, self.num_agents)
         self._turn = threading.RLock()  # reentrant: a phase that steps its own world is a RecursionError
         self._envs_per_warp = None if envs_per_warp is None else self._packing(envs_per_warp)
+        # arrays and numbers that kernels bind to
         self.data = DataManager(backend.allocate, self.num_envs, self.num_agents, backend.free_memory, backend.padding)
         self._scalars = scalars_of(environment, constants, self.num_agents)
+        # kernels, and the order in which they run
         self._kernels = EnvironmentKernels(
             backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
         )
         self._pipeline = StepPipeline(environment, self._kernels.names, constants.autoreset)
         self._kernels.require(self._pipeline.kernels)
+        # arrays, then kernels, which bind to them
         self._declare_arrays()
         if environment.randomize:
             functions = self.kernels(RANDOMIZE_SOURCE, {})

@@ -110,11 +110,14 @@ class External(Environment):
 
         assert self._envs is not None  # a world opens it before its first step
         outcome = self._envs.step(self._actions(arrays))
+        # observations and legal actions
         self._show(arrays, outcome.observations, None)
         self._allow(arrays, None)
+        # rewards and ends
         _write(arrays["rewards"], outcome.rewards)
         _write(arrays["terminated"], outcome.terminated)
         _write(arrays["truncated"], outcome.truncated)
+        # agents that took no part, or ended alone
         if outcome.agent_mask is not None:
             _write(arrays["agent_mask"], outcome.agent_mask)
             made = torch.from_numpy(outcome.agent_mask.any(axis=1))

@@ -64,12 +64,14 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
     from warpworld.adapters.external.calls import checked_envs
     from warpworld.adapters.external.vector_envs import AGENT, of_mode
 
+    # options, with those that this package adds
     own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"
     if "vectorization_mode" not in options and _has_vector_entry_point_only(name):
         own["vectorization_mode"] = "vector_entry_point"
     kwargs: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
     if own["vectorization_mode"] == "vector_entry_point":
         kwargs = {}  # the environment's own, in whatever mode
+    # the environments, by their autoreset mode
     with making(where):
         try:
             with checked_envs(where, AGENT):

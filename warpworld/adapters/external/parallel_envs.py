@@ -77,6 +77,7 @@ class ParallelEnvs:
 
     def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a step of an env returned: rewards and ends of the agents that took part."""
+        # results by agent
         before, known = self._live[env], self._agents.order
         where = str(Place(self._where, env, call="step()"))
         seen, *of_agents, infos = results(given, STEP, where)
@@ -84,6 +85,7 @@ class ParallelEnvs:
             by_agent(values, before, known, f"{where}: {name}")
             for name, values in zip(STEP[1:4], of_agents, strict=True)
         )
+        # ends, by flags and by who is still there
         present = self._agents.present(self._envs[env], env)
         ends = {
             agent: End.of(
@@ -93,8 +95,10 @@ class ParallelEnvs:
             )
             for agent in before
         }
+        # agents of the next step
         self._gone[env] = {agent for agent in present if agent in self._gone[env] or ends.get(agent, NOT_YET).is_one}
         self._live[env] = [agent for agent in present if agent not in self._gone[env]]
+        # their observations
         infos = infos_by_agent(infos, where)
         self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos, "step()")
         return {agent: number(paid[agent], f"{where}: rewards[{agent!r}]") for agent in before}, ends

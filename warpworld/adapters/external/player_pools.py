@@ -63,17 +63,20 @@ class PlayerPools:
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
+        # actions of all players, or of those whose turn it is
         chosen, only_reset = actions[PLAYER], self._ended[:, None]
         if self._turns is not None:
             chosen = chosen[np.arange(len(chosen)), self._turns]
         native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
         with Calling(self._where, "step", action=native):
             given = self._pool.step(native)
+        # the pool's results
         observations, rewards, *ends, infos = results(given, STEP, f"{self._where}: step()")
         envs, players = self._look(observations, infos, "step()")
         terminated, truncated = (
             ends_of(end, envs, self._where, name)[np.argsort(envs)] for end, name in zip(ends, STEP[2:4], strict=True)
         )
+        # ends and rewards; a step that only reset an env pays none
         self._ended = terminated | truncated
         paid = np.where(only_reset, 0.0, self._of_players(rewards_of(rewards, players, self._where)))
         return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
@@ -94,6 +97,7 @@ class PlayerPools:
         Returns:
             The envs of rows with one value for each env, and of rows with one for each player; in any order.
         """
+        # players in the order of their envs
         where = f"{self._where}: {call}"
         ids = ids_of(infos, np.arange(self._shape[0]), where)
         info_of(infos, "players", where)
@@ -103,8 +107,10 @@ class PlayerPools:
             raise DeclarationError(
                 f"{where}: its players are of the envs {players.tolist()}, expected {self._shape[1]} of each env"
             )
+        # observations
         parts = self._form.parts(observations, Place(self._where, call=call, envs=players))
         self._now = {key: self._of_players(part) for key, part in parts.items()}
+        # turns, and what is legal in them
         envs, turns = np.argsort(ids), infos.get("current_player")
         self._turns = None if turns is None else np.clip(turns[envs], 0, self._shape[1] - 1)
         key = mask_in(infos)

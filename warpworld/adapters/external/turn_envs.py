@@ -109,18 +109,21 @@ class TurnEnvs:
     def _take(self, env: int) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a turn has left in an env: rewards and ends of the agents that took part."""
         each, before = self._envs[env], self._live[env]
+        # results by agent
         where, present = Place(self._where, env, call="after step()"), self._agents.present(each, env)
         there = [agent for agent in before if agent in present]
         given = [
             by_agent(self._attribute(env, name), there, self._agents.order, f"{where}: {name}")
             for name in ("rewards", "terminations", "truncations")
         ]
+        # rewards and ends
         paid = {agent: number(given[0].get(agent, 0.0), f"{where}: rewards[{agent!r}]") for agent in before}
         ended, cut = (
             {agent: flag(flags.get(agent, False), f"{where}: {name}[{agent!r}]") for agent in before}
             for name, flags in zip(("terminations", "truncations"), given[1:], strict=True)
         )
         ends = {agent: End.of(ended[agent], cut[agent], agent in present) for agent in before}
+        # agents that continue, and whose turn it is
         self._look(env, there)
         self._live[env] = [agent for agent in before if not ends[agent].is_one]
         self._legal[env] = False

@@ -31,6 +31,7 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
 
     def write(actions: Any) -> None:  # of names that it holds: a step of a few envs would notice look-ups
         nonlocal known
+        # an array of the right shape and kind
         try:
             given = asarray(actions)
         except Exception as error:  # of parts of different shapes, or of a caller's own class
@@ -38,9 +39,11 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
         if given.dtype is not known or given.shape != shape:
             _check(given, shape, is_whole, name)
             known = given.dtype
+        # the cast into the store
         if counts_from_elsewhere:
             given = np.subtract(given, start, dtype=np.int64, casting="unsafe")
         target[...] = given
+        # numbers that the cast changed
         if is_wide and known.kind in "iu" and known.itemsize > 2 and not _holds_whole(space, target, given):
             raise _rounded(space, target, given, name)
         if must_fit and is_whole and known.itemsize > 4 and not holds(target, given):

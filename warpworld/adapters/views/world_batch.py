@@ -57,6 +57,7 @@ class Batch:
         group = next(iter(world.groups.values()))
         world.seal()
         self._world, self._copies, self._observation_space = world, copies, group.observation
+        # rows, which are agents or envs
         self.per_env = world.num_agents if rows else 1
         self.size = world.num_envs * self.per_env
         groups = [(group.name, number) for group in world.groups.values() for number in group.numbers]
@@ -66,6 +67,7 @@ class Batch:
         self.single_observation_space = self._single(group.observation)
         self.single_action_space = self._single(group.callers_action)
 
+        # functions that read and write them
         self._results = HostArrays(world)
         self.observe = self._reading(self._results, copies)
         self.rewards = self._rewards()

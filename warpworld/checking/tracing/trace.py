@@ -73,6 +73,7 @@ class Trace:
         arrays: Sequence[str] | None = None,
         episodes: int | None = None,
     ) -> None:
+        # an env of a world that still takes arrays
         if not isinstance(env, (int, np.integer)) or not 0 <= env < world.num_envs:
             raise DeclarationError(f"env {env!r} cannot be traced: the world has envs 0 to {world.num_envs - 1}")
         if world.data.sealed:
@@ -80,11 +81,13 @@ class Trace:
         self._world, self._env, self.path, self.rows = world, int(env), Path(path), 0
         self._step, self._episode, self._episodes = 0, 0, episodes
         self.timestep, self.done = 0, False
+        # arrays to show, and copies of them as they are before a reset
         self._shown = sources(world, [world.data.array(name) for name in _chosen(world, arrays)])
         _check_replaceable(self.path)
         names = dict.fromkeys([*(source.array.name for source in self._shown), "terminated", "truncated"])
         # of an array per agent or env, made in every step, behind the phases; traces of several envs share them
         self._copies = {name: None if world.data.array(name).per == "world" else world.recorded(name) for name in names}
+        # rows of agents, and the file
         self._agents = sorted((i, group.name) for group in world.groups.values() for i in group.numbers)
         self._files = contextlib.ExitStack()
         self._table: Table | None = None
@@ -116,10 +119,12 @@ class Trace:
 
     def step(self) -> None:
         """Write the world's step that has just been made, and the reset in it if the env ended."""
+        # a trace that is in an episode
         if self._episode == 0:
             raise RunError("a trace begins with an episode; call its reset() behind the world's, before step()")
         if self.done:
             return
+        # the step's row
         self._step += 1
         self.timestep += 1
         values = {
@@ -127,6 +132,7 @@ class Trace:
             for name, copy in self._copies.items()
         }
         self._write("step", values)
+        # the next episode, unless enough are written
         if bool(values["terminated"]) or bool(values["truncated"]):
             self.done = self._episode == self._episodes
             if not self.done:

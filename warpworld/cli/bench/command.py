@@ -79,18 +79,22 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     from warpworld.cli.bench.conditions import conditions
     from warpworld.cli.bench.sides import measured
 
+    # options that go together
     if arguments.against and arguments.vary:
         arguments.error("--against and --vary are two comparisons; take one of them")
     if arguments.save:
         Path(arguments.save).parent.mkdir(parents=True, exist_ok=True)  # better refused before measuring than after
+    # sizes of the measurement
     words = [word for word in arguments.words if "=" in word]
     envs, device, what = arguments.envs, arguments.device, "train" if arguments.train else "step"
     if not arguments.train:
         envs, device = envs or ENVS, device or "auto"
+    # all sides, in turn
     with ExitStack() as stack:
         there = stack.enter_context(checked_out(arguments.against, Path.cwd())) if arguments.against else None
         sides = [side for name in names for side in _sides(name, words, arguments, there)]
         rows = measured(sides, envs, arguments.seconds or SECONDS[what], ROUNDS, device)
+    # results, on screen and in a file
     _print(rows, len(sides) // len(names))
     if arguments.save:
         saved = [{**vars(row), **_described(row.side)} for row in rows]
@@ -165,10 +169,12 @@ def _print(rows: Sequence[Measured], per_name: int) -> None:
     from warpworld.cli.bench.rounds import Middle, ratios
     from warpworld.managers import amount
 
+    # headings
     are_trained = bool(rows[0].rollouts)
     first_columns = ["config" if are_trained else "environment", "agents", "env steps/s", "agent steps/s"]
     measured = ["ms per iteration", "min to max", "rollout"] if are_trained else ["ns per agent step", "min to max"]
     lines = [[*first_columns, *measured, "store", ""]]
+    # a line for each side
     for place, row in enumerate(rows):
         one = Middle.of(row.seconds)
         unit = 1e3 if are_trained else 1e9 / (row.env_steps * row.num_agents)
@@ -189,6 +195,7 @@ def _print(rows: Sequence[Measured], per_name: int) -> None:
                 of_first,
             ]
         )
+    # the table, and conditions of the measurement
     print_columns(lines)
     where = ", ".join(sorted({row.device for row in rows}))
     what = "an iteration is a rollout and an update" if are_trained else f"{rows[0].env_steps:,} envs"

@@ -91,8 +91,10 @@ class _Worker:
 
     def __init__(self, side: Side, num_envs: int | None, device: str | None) -> None:
         self._side = side
+        # arguments of the worker
         what = "train" if side.is_trained else "step"
         words = [str(TIMING), what, side.name, json.dumps(num_envs), json.dumps(dict(side.params)), json.dumps(device)]
+        # folder and modules of the side's own commit
         here = Path.cwd() if side.checkout is None else side.checkout.folder
         before = os.environ.get("PYTHONPATH")
         paths = [*_import_paths(here), *([before] if before else [])]

@@ -22,12 +22,14 @@ WARM_UP = 2  # iterations that do not count
 
 def main() -> None:
     """Build, warm up, and measure on request."""
+    # answers alone on stdout; what other code prints is on stderr
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
     def answer(**values: Any) -> None:
         print(json.dumps(values), file=answers, flush=True)
 
+    # the work, and facts about it
     _, what, name, *given = sys.argv[1:]
     try:
         kind: type[Stepping | Training] = Training if what == "train" else Stepping
@@ -35,6 +37,7 @@ def main() -> None:
         world = work.world
         about = {"num_agents": world.num_agents, "nbytes": world.data.nbytes, "device": world.device.type}
         answer(**about, env_steps=work.env_steps, files=files_of(world, name))
+        # a measurement for each line that is read
         for line in sys.stdin:
             answer(**work.measured(float(line)))
     except Exception as error:

@@ -34,6 +34,7 @@ def add_parsers(commands: Any) -> None:
 
 def _board(arguments: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C."""
+    # packages that the board alone needs
     try:
         from warpworld.cli.board.server import serve
     except ImportError as error:
@@ -41,6 +42,7 @@ def _board(arguments: argparse.Namespace) -> int:
         raise RunError(f"the board needs {missing}, which is not installed: pip install 'warpworld[board]'") from error
     from warpworld.cli.board.index import RunIndex
 
+    # the runs, served until Ctrl-C
     folder = Path(arguments.folder)
     _check_folder(folder)
     index = RunIndex(folder)

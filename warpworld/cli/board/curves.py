@@ -51,6 +51,7 @@ class Table:
         """
         if not self.path.exists():
             return self._restart()
+        # whole lines behind those that are parsed
         check_file(self.path)
         with self.path.open("rb") as file:
             inode = self.path.stat().st_ino
@@ -59,6 +60,7 @@ class Table:
             self._inode = inode
             file.seek(self._offset)
             new = whole_lines(file.read())
+        # their values, and where the next refresh begins
         for row in good_rows(new, self.damage, self._lines):
             self._take(row)
         self._offset += len(new)

@@ -34,6 +34,7 @@ def write_environment(name: str, into: str | Path = ".") -> Path:
     Raises:
         TemplateError: the name will not do, something of that name is there already, or nothing can be written.
     """
+    # names that are free
     module, class_name = _snake_case(name), _camel_case(name)
     _check_name(name, module, class_name)
     into = Path(into)
@@ -45,6 +46,7 @@ def write_environment(name: str, into: str | Path = ".") -> Path:
             f"'{folder}' exists already, and nothing is overwritten: choose another name or folder (--into)"
         )
     _check_shadows(name, module)
+    # the folder, under another name until all is in it
     unfinished = into / f".{module}.{os.getpid()}.tmp"
     try:
         unfinished.mkdir()

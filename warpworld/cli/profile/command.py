@@ -44,11 +44,14 @@ def _profile(arguments: argparse.Namespace) -> int:
     from warpworld.managers.devices import open_backend
     from warpworld.trainers import tune_for_cpu
 
+    # a config without an end
     name, *overrides = arguments.words
     config = load_endless(name, [*overrides, *option_overrides(arguments)])
     tune_for_cpu(open_backend(config.trainer.device).device)
+    # the measurement
     found = profile(config, arguments.seconds)
     sentences = advice(found, config)
+    # results, as JSON or as text, and a picture
     if arguments.json:
         print(json.dumps(_as_json(found, sentences)))
     else:

@@ -123,6 +123,7 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     Raises:
         WarpworldError: the config cannot be trained.
     """
+    # times of the program that trains
     trainer = Trainer(endless(config))
     try:
         device, wait = trainer.world.device, _waiting(trainer.world.device)
@@ -131,6 +132,7 @@ def profile(config: RunConfig, seconds: float) -> Profile:
         fused = [name for name, policy in trainer.policies.items() if policy is not None and _is_fused(policy)]
     finally:
         trainer.world.close()
+    # operations, counted by torch alone
     counted = _placed(operations_of(config), timed)
     rows = []
     for part, (spent,) in timed.items():

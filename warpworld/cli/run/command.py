@@ -43,13 +43,16 @@ def _run(arguments: argparse.Namespace) -> int:
     from warpworld.cli.run.stepping import step_at_random
     from warpworld.world import World
 
+    # options that go together
     if arguments.trace is None and (arguments.output or arguments.arrays):
         raise RunError("--output and --arrays are about a trace; say of which env: --trace 0")
     environment = made_environment(arguments)
     world = World(environment, arguments.envs, arguments.device, arguments.seed)
+    # random steps alone
     if arguments.trace is None:
         _print(world, arguments, step_at_random(world, arguments.steps, arguments.seed))
         return 0
+    # steps with a trace of one env
     path = arguments.output or f"{environment.name}-env{arguments.trace}.csv"
     chosen = arguments.arrays.split(",") if arguments.arrays else None
     with Trace(world, arguments.trace, path, chosen) as trace:
@@ -62,6 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> None:
     from warpworld.runs import own_metrics
 
+    # the world, and episodes that ended
     name, steps = world.environment.name, arguments.steps
     envs, agents = _counted(world.num_envs, "env"), _counted(world.num_agents, "agent")
     print(f"{name}: {envs} of {agents} on {world.device.type}, seed {arguments.seed}")
@@ -69,6 +73,7 @@ def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> N
     if episodes.lengths:
         ended += f": {episodes.terminated:,} terminated, {episodes.truncated:,} truncated"
     print(f"{_counted(steps, 'step')} of each env; {ended}")
+    # lengths, rewards and metrics
     rows = [["", "mean", "least", "most"]]
     if episodes.lengths:
         rows.append(["episode length", *_spread(episodes.lengths)])
@@ -77,6 +82,7 @@ def _print(world: World, arguments: argparse.Namespace, episodes: Episodes) -> N
     own = own_metrics(episodes.metrics)
     rows += [[f"{own[name]}, an episode", *_spread(values)] for name, values in episodes.metrics.items() if values]
     print_columns(rows)
+    # advice to take more steps
     limit = getattr(world.environment.params, "episode_length", None)
     if isinstance(limit, int) and limit > steps:
         print(f"An episode has up to {limit:,} steps, more than were taken: --steps {limit} shows whole ones.")

@@ -45,10 +45,12 @@ def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = No
     Raises:
         KernelError: a kernel faulted.
     """
+    # actions and counters
     actions, everyone = RandomActions(world, seed), slice(0, world.num_envs)
     episodes = Episodes(returns={name: [] for name in world.groups})
     own = None if world.data.sealed else _OwnMetrics(world, episodes)
     lengths, rewards = np.zeros(world.num_envs, np.int64), np.zeros((world.num_envs, world.num_agents))
+    # steps from a reset
     world.reset()
     if trace is not None:
         trace.reset()
@@ -63,6 +65,7 @@ def step_at_random(world: World, steps: int, seed: int, trace: Trace | None = No
         if own is not None:
             own.step()
         _count(world, episodes, lengths, rewards)
+    # episodes that have not ended
     episodes.unfinished = {name: rewards[:, group.slice].mean(axis=1).tolist() for name, group in world.groups.items()}
     return episodes
 

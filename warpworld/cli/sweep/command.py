@@ -38,15 +38,18 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from warpworld.cli.sweep.worker_processes import Workers
     from warpworld.trainers.session import StopOnSignal
 
+    # the study as it is
     file = SweepFile(arguments.file)
     study = open_study(file)
     if arguments.show:
         _show(file, study)
         return 0
+    # further trials
     print(f"sweep {file.name}: {file.sweep.trials} trials in {storage_url(file)}", flush=True)
     with StopOnSignal(quiet=True) as signals:
         for trial in Trials(file, study, Workers(arguments.jobs, quiet=True)).run(signals):
             print(printable(_line(trial)), flush=True)
+    # results, also of a sweep that was stopped
     _show(file, study)
     if signals():
         print(f"stopped; continue: warpworld sweep {arguments.file}", file=sys.stderr)
@@ -69,10 +72,12 @@ def _show(file: SweepFile, study: optuna.Study) -> None:
     from warpworld.cli.sweep.picture import draw_study, importances
     from warpworld.cli.sweep.trials import RUN, WHY
 
+    # trials, the best first
     trials = study.get_trials(deepcopy=False)
     trials = [trial for trial in trials if trial.state.name != "FAIL" or WHY in trial.user_attrs]
     sign = -1 if study.direction.name == "MAXIMIZE" else 1
     trials.sort(key=lambda trial: (trial.state.name != "COMPLETE", sign * _value(trial)))
+    # the table
     keys = list(file.sweep.search)
     rows = [["trial", file.objective, *(key.rpartition(".")[2] for key in keys), "run"]]
     for trial in trials:
@@ -80,6 +85,7 @@ def _show(file: SweepFile, study: optuna.Study) -> None:
         rows.append([str(trial.number), _outcome(trial), *values, Path(trial.user_attrs.get(RUN, "-")).name])
     print()
     print_columns(rows)
+    # the picture, once a trial is complete
     if any(trial.state.name == "COMPLETE" for trial in trials):
         shares = ", ".join(f"{key.rpartition('.')[2]} {share:.0%}" for key, share in importances(study).items())
         print(f"\nwhat matters: {shares or 'too few trials to say'}")

@@ -44,19 +44,23 @@ def draw_study(study: optuna.Study, objective: str, path: Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
+    # panels, the most important setting first
     shares = importances(study)
     keys = sorted(study.trials[0].distributions, key=lambda key: -shares.get(key, 0.0))
     rows = -(-(2 + len(keys)) // PER_ROW)
     with figure(path, 4.2 * PER_ROW, 3.2 * rows, f"{study.study_name}: {objective}") as drawn:
         axes = drawn.subplots(rows, PER_ROW, squeeze=False).flat
+        # all trials
         _draw_history(next(axes), study)
         _draw_importances(next(axes), shares)
+        # each setting
         for key in keys:
             leaf = key.rpartition(".")[2]
             is_unique = sum(other.rpartition(".")[2] == leaf for other in keys) == 1
             axis = next(axes)
             axis.set(title=leaf if is_unique else key, xlabel=key)
             _draw_slice(axis, study, key)
+        # places without a panel
         for axis in axes:
             axis.set_visible(False)
     return path

@@ -41,6 +41,7 @@ def open_study(file: SweepFile) -> optuna.Study:
     sampler = _sampler(file.sweep.sampler)
     from sqlalchemy.exc import DBAPIError
 
+    # the study, in several attempts
     for attempt in range(OPEN_ATTEMPTS):
         try:
             study = _created(package, file, sampler)
@@ -50,6 +51,7 @@ def open_study(file: SweepFile) -> optuna.Study:
                 time.sleep(OPEN_SECONDS)  # another worker may be making the tables
                 continue
             raise SweepError(f"storage '{storage_url(file)}' cannot be opened: {str(error).splitlines()[0]}") from error
+    # a study of this sweep
     about = file.about()
     _check_same(study.user_attrs.get(ABOUT, about), about, file)
     study.set_user_attr(ABOUT, about)
@@ -142,10 +144,12 @@ def _pruner(name: str) -> Any:
 
 def _check_same(there: Any, here: Any, file: SweepFile) -> None:
     """Refuse a study of another sweep, and say what differs."""
+    # settings that differ
     before, now = dict(flat(there)), dict(flat(here))
     keys = [key for key in dict.fromkeys([*before, *now]) if before.get(key, "-") != now.get(key, "-")]
     if not keys:
         return
+    # some of them in words
     said = [
         f"{key.replace('/', '.')} is {shown_value(key, before.get(key, '-'))} there and "
         f"{shown_value(key, now.get(key, '-'))} here"

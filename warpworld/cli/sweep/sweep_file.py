@@ -110,14 +110,17 @@ class SweepFile:
 
     def _check_space(self, key: str, space: Space) -> None:
         where = f"{self._document.where(('search', key))}: search.{key}"
+        # one kind of space
         if len(space.given) != 1:
             found = " and ".join(space.given) or "nothing"
             raise ConfigError(f"{where} gives {found}, expected one of values, range, log_range and int")
         kind, ends = space.given[0], space.ends
+        # its ends
         if ends is not None and ends[0] >= ends[1]:
             raise ConfigError(f"{where}.{kind} is {dump_value(list(ends))}, expected the lower end first")
         if space.log_range is not None and space.log_range[0] <= 0:
             raise ConfigError(f"{where}.{kind} is {dump_value(list(space.log_range))}, expected ends above 0")
+        # values that the config takes
         for value in space.probes():
             try:
                 load_config(self.source, [*self.sweep.overrides, f"{key}={value}"])

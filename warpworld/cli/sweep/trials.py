@@ -119,16 +119,19 @@ class Trials:
         run = entry.training.run
         if run is None or entry.pruned or not run.metrics_path.exists():
             return
+        # the objective so far
         rows, objective = read_metrics(run.metrics_path).rows, self._file.objective
         value = mean_of_last_tenth(rows, objective)
         if value is None or (of_episodes(objective) and episodes_of(rows, objective) < FEWEST_EPISODES):
             return
+        # a report for each percent of the training
         reached = points_of(rows, objective)[-1][0]
         share = int(100 * reached / entry.training.config.trainer.total_env_steps)
         if share <= entry.reported:
             return
         entry.reported = share
         entry.trial.report(value, share)
+        # the pruner's answer
         if entry.trial.should_prune():
             entry.pruned = True
             entry.training.stop()
@@ -141,13 +144,16 @@ class Trials:
         self._running.remove(entry)
         if run is not None:
             trial.set_user_attr(RUN, str(run.path))
+        # a trial that was pruned
         if entry.pruned:
             training.close()
             return self._study.tell(trial, state=TrialState.PRUNED)
+        # a training that failed
         failed = training.last_words if training.status else ""
         training.close()
         if failed or run is None:
             return self._fail(trial, failed)
+        # the objective at the end
         rows = read_metrics(run.metrics_path).rows
         self._check_objective(trial, dict.fromkeys(name for row in rows for name in row))
         value = mean_of_last_tenth(rows, self._file.objective)

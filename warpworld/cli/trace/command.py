@@ -45,16 +45,19 @@ def _trace(arguments: argparse.Namespace) -> int:
     from warpworld.errors import RunError
     from warpworld.trainers import load_policies
 
+    # files and arrays
     names = [given for given in arguments.arrays if not given.endswith(".npz")]
     npz = arguments.npz or next((given for given in arguments.arrays if given not in names), None)
     if npz and not npz.endswith(".npz"):
         raise RunError(f"--npz {npz}: expected a name that ends in .npz; for text: --csv FILE")
     if arguments.csv and arguments.csv.endswith(".npz"):
         raise RunError(f"--csv {arguments.csv}: expected a name that does not end in .npz; for arrays: --npz FILE")
+    # the run and its policies
     run = opened_run(arguments, ["trainer.device=auto", *arguments.overrides])
     paths = [path for path in (npz, arguments.csv) if path] or [run.path / "trace.npz"]
     only = [name for given in names for name in given.split(",")] or None
     policies, how = load_policies(run, arguments.checkpoint), (arguments.episodes, arguments.seed, arguments.greedy)
+    # episodes, written as they are played
     for trace in trace_policies(run.config, policies, paths, *how, only):
         unit = "events" if str(trace.path).endswith(".npz") else "rows"
         print(f"{trace.path}: {arguments.episodes:,} episode{'s' * (arguments.episodes != 1)}, {trace.rows:,} {unit}")

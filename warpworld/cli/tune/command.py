@@ -49,13 +49,16 @@ def _tune(arguments: argparse.Namespace) -> int:
     from warpworld.managers.devices import open_backend
     from warpworld.trainers import tune_for_cpu
 
+    # the config
     name, *overrides = arguments.words
     config = load_config(name, [*overrides, *option_overrides(arguments)])
     tune_for_cpu(open_backend(config.trainer.device).device)
+    # the search
     search = Search(config, arguments.seconds, arguments.keep_batch, available_cores())
     for tried in search.run():
         if not arguments.json:
             print(_progress(tried), flush=True)
+    # results, as JSON or as text, and a picture
     found = search.found
     if arguments.json:
         print(json.dumps(_as_json(found)))
@@ -73,15 +76,18 @@ def _progress(tried: Tried) -> str:
 
 def _show(found: Found, config: RunConfig, words: Sequence[str], device: Sequence[str]) -> None:
     """Print the tables and the words to train with."""
+    # numbers of envs
     print()
     print_columns(_table("num_envs", found.sizes, found.best))
     print(f"no more envs were tried: {found.ending}; {_enough(found)}")
     if found.untried:
         print(f"there was no time for all values of {', '.join(found.untried)}; --seconds gives more")
+    # other sizes
     for name, row in found.others.items():
         if row:
             print()
             print_columns(_table(name, row, found.best))
+    # the command to train with
     best, trainer = found.best, config.trainer
     steps, before = best["num_envs"] * best.get("num_steps", trainer.num_steps), trainer.num_envs * trainer.num_steps
     print(f"\nwarpworld train {' '.join([*words, *overrides_of(best), *device])}")

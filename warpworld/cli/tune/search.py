@@ -134,12 +134,14 @@ class Search:
     def _numbers(self, found: Found) -> dict[str, list[Any]]:
         """The other numbers that are tried, by name."""
         trainer, numbers = self._config.trainer, dict[str, list[Any]]()
+        # sizes of the device
         if found.sizes[0].speeds.device == "cuda":
             numbers["graph_steps"] = _doublings(8, 128)
             packed = found.sizes[0].speeds.envs_per_warp
             numbers["envs_per_warp"] = [*reversed(_doublings(1, packed)), 0] if packed > 1 else []
         else:
             numbers["num_workers"] = _doublings(1, self._cores)
+        # minibatches, if all policies have as many
         learning = [entry for entry in self._config.policy.values() if isinstance(entry, LearnerConfig) and entry.train]
         batches = {entry.num_minibatches for entry in learning if hasattr(entry, "num_minibatches")}
         if len(batches) == 1:

@@ -127,10 +127,12 @@ def _sees_free_cell(plan: Plan, walls: np.ndarray, light: np.ndarray, row: int, 
 
 
 def _check_rooms(plan: Plan) -> None:
+    # rooms to spawn in
     if not (plan.rooms > 0).any():
         raise PlanError(
             f"plan '{plan.name}': no room to spawn in: no cell of the map of rooms has a number of 1 or more"
         )
+    # rooms that no way leads into from outside
     walls, grid = plan.walls.astype(np.float64), plan.grid.padded()
     ring = np.pad(np.zeros(plan.rooms.shape, dtype=bool), 1, constant_values=True)
     outdoors = Steps(walls, grid).reached_from(ring)[1:-1, 1:-1]

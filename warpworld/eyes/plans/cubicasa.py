@@ -67,12 +67,14 @@ def load_cubicasa(folder: str | Path, seed: int = 0) -> Plan:
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
 def _read(path: Path) -> Drawing:
+    # the SVG tree
     try:
         root = ElementTree.fromstring(read_file(path))
     except OSError as error:
         raise PlanError(f"cannot be read: {reason(error)}") from error
     except (ElementTree.ParseError, UnicodeDecodeError, LookupError) as error:
         raise PlanError(f"is not SVG: {error}") from error
+    # outlines, by the kind of their group
     drawing = Drawing()
     for group in root.iter():
         kinds = group.get("class", "").split()
@@ -82,6 +84,7 @@ def _read(path: Path) -> Drawing:
             drawing.doors += _outline(group)
         elif kinds[:1] == ["Space"] and OUTDOORS not in kinds:
             drawing.rooms += _outline(group)
+    # outlines that every plan needs
     for what, found, mark in (("walls", drawing.walls, 'id="Wall"'), ("rooms", drawing.rooms, 'class="Space ..."')):
         if not found:
             raise PlanError(f"has no {what}: no group with {mark} holds a polygon, as in CubiCasa5k's model.svg")
@@ -145,8 +148,10 @@ def _joins_rooms(door: np.ndarray, solid: list[np.ndarray], rooms: list[np.ndarr
 
 def _connected(rooms: np.ndarray, walls: np.ndarray, grid: Grid) -> np.ndarray:
     """The largest part of the rooms that steps join, numbered anew; none to which a way leads from outside."""
+    # rooms that no way leads into from outside
     ring = np.pad(np.zeros(rooms.shape, dtype=bool), 1, constant_values=True)
     left = (rooms > OUTSIDE) & ~Steps(walls, grid.padded()).reached_from(ring)[1:-1, 1:-1]
+    # the largest part that steps join
     steps = Steps(walls, grid)
     largest = np.zeros_like(left)
     while left.any():
@@ -155,6 +160,7 @@ def _connected(rooms: np.ndarray, walls: np.ndarray, grid: Grid) -> np.ndarray:
         part = steps.reached_from(start) & left
         left &= ~part
         largest = max(largest, part, key=np.count_nonzero)
+    # its rooms, numbered from 1
     numbers = np.zeros(int(rooms.max()) + 1, dtype=np.int16)
     kept = np.unique(rooms[largest])
     numbers[kept] = np.arange(1, len(kept) + 1)

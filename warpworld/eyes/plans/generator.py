@@ -132,10 +132,12 @@ def _doors(
     random: np.random.Generator, parts: Sequence[Rectangle], rooms: Sequence[int], lines: Sequence[Boundary]
 ) -> list[tuple[Boundary, int, int]] | None:
     """A spanning tree of doors, rather to corridors than between rooms, and some more; None where rooms stay apart."""
+    # walls between rooms, with space for a door
     room_for_door = max(DOOR_WIDTHS) + 2 * (JAMB + max(INNER_WALLS) // 2)
     possible = [
         line for line in lines if rooms[line.first] != rooms[line.second] and line.high - line.low >= room_for_door
     ]
+    # a tree of doors, those of corridors first
     weights = random.random(len(possible))
     weights += [0.0 if parts[line.first].corridor or parts[line.second].corridor else 0.7 for line in possible]
     reach = {number: number for number in rooms}
@@ -152,6 +154,7 @@ def _doors(
             spare.append(line)
     if len(set(reach.values())) > 1:
         return None
+    # further doors, which make loops
     more = round(len(tree) * random.uniform(*LOOPS))
     return [_door(random, line) for line in [*tree, *spare[:more]]]
 
@@ -168,6 +171,7 @@ def _door(random: np.random.Generator, line: Boundary) -> tuple[Boundary, int, i
 
 # ---- building --------------------------------------------------------------------------------------------------------
 def _build(random: np.random.Generator, drawn: Home, name: str) -> Plan:
+    # the home, moved inside a margin
     inner, outer = int(random.choice(INNER_WALLS)), int(random.choice(OUTER_WALLS))
     offset = MARGIN + outer
     parts = [part.moved(offset) for part in drawn.parts]
@@ -175,9 +179,11 @@ def _build(random: np.random.Generator, drawn: Home, name: str) -> Plan:
     doors = [(line._replace(at=line.at + offset), low + offset, high + offset) for line, low, high in drawn.doors]
     moved = Home(parts, drawn.rooms, lines, doors)
 
+    # solid units: walls and furniture
     solid, owner = _painted(moved, inner, outer)
     for box in furniture(random, moved, inner):
         solid[box.cells] = True
+    # rooms in coarser cells
     in_rows = np.logical_or.reduce([solid[i::PER_CELL] for i in range(PER_CELL)])
     touched = np.logical_or.reduce([in_rows[:, i::PER_CELL] for i in range(PER_CELL)])
     rooms = np.where(touched, WALL, owner[::PER_CELL, ::PER_CELL])
@@ -186,9 +192,11 @@ def _build(random: np.random.Generator, drawn: Home, name: str) -> Plan:
 
 def _painted(drawn: Home, inner: int, outer: int) -> tuple[np.ndarray, np.ndarray]:
     """Paint the plane: whether each unit is solid, and the room that owns it."""
+    # a plane with space for the outer walls
     rows, columns = (max(side) + outer + MARGIN for side in zip(*((p.y1, p.x1) for p in drawn.parts), strict=True))
     shape = tuple(-(-length // PER_CELL) * PER_CELL for length in (rows, columns))
     solid, owner = np.zeros(shape, dtype=bool), np.full(shape, OUTSIDE, dtype=np.int16)
+    # outer walls, rooms, inner walls and doors, each painted over the last
     for part in drawn.parts:
         solid[part.grown(outer).cells] = True
     for part, room in zip(drawn.parts, drawn.rooms, strict=True):

@@ -73,10 +73,12 @@ def cells_near(walls: np.ndarray, grid: Grid, distance: float) -> np.ndarray:
     Returns:
         (rows, columns) bool.
     """
+    # the cells around each wall
     low = np.floor((walls.min(1) - distance - (grid.x, grid.y)) / grid.resolution).astype(np.int64)
     high = np.floor((walls.max(1) + distance - (grid.x, grid.y)) / grid.resolution).astype(np.int64) + 1
     limits = grid.columns, grid.rows
     low, high = np.clip(low, 0, limits), np.clip(high, 0, limits)
+    # pairs of wall and cell, in shares that fit in memory
     spans = high - low
     cells = np.zeros((grid.rows, grid.columns), dtype=bool)
     share = np.cumsum(spans.prod(1)) // MOST_PAIRS
@@ -159,17 +161,20 @@ class Steps:
 
 def _free_steps(scaled: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Whether no wall meets a step along a row: (rows, columns - 1) bool."""
+    # rows that each wall crosses
     slack = 1e-6
     order = np.argsort(scaled[..., 1], axis=1)[..., None]
     bottom, top = np.moveaxis(np.take_along_axis(scaled, order, 1), 1, 0)
     first = np.clip(np.ceil(bottom[:, 1] - slack), 0, rows).astype(np.int64)
     last = np.clip(np.floor(top[:, 1] + slack), -1, rows - 1).astype(np.int64)
+    # the point at which it crosses each
     wall, place = _repeated(np.maximum(last - first + 1, 0))
     row = first[wall] + place
     rise = top[wall, 1] - bottom[wall, 1]
     level = rise < slack
     at = np.clip((row - bottom[wall, 1]) / np.where(level, 1.0, rise), 0.0, 1.0)
     x = bottom[wall, 0] + at * (top[wall, 0] - bottom[wall, 0])
+    # steps that walls cross
     free = np.ones((rows, columns - 1), dtype=bool)
     for step in (np.floor(x - slack), np.floor(x + slack)):  # both, where a wall passes through a centre
         inside = (step >= 0) & (step < columns - 1) & ~level

@@ -50,6 +50,7 @@ class Plan:
 
     def _set(self, name: str, dtype: Any, shape: tuple[int | None, ...]) -> None:
         given = getattr(self, name)
+        # numbers in the dtype
         try:
             value = np.asarray(given)
             if value.size == 0 and shape[0] is None and name != "rooms":
@@ -59,11 +60,13 @@ class Plan:
             exact = dtype is not np.int16 or bool((array == value).all())
         except (TypeError, ValueError):
             raise PlanError(f"plan '{self.name}': {name} holds something that is not a number") from None
+        # their shape, and what the dtype has changed
         if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             wanted = ", ".join("*" if length is None else str(length) for length in shape)
             raise PlanError(f"plan '{self.name}': {name} has shape {array.shape}, expected ({wanted})")
         if not exact:
             raise PlanError(f"plan '{self.name}': rooms holds what is not a whole number of -32768 to 32767")
+        # an array that stays as it is
         array.setflags(write=False)
         object.__setattr__(self, name, array)
 

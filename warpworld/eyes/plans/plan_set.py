@@ -84,11 +84,13 @@ class PlanSet:
     ) -> None:
         _check(plans, radius, texel, seed)
         self.plans, self.radius, self.texel = tuple(plans), float(radius), float(texel)
+        # walls and lights of all plans
         walls = np.concatenate([plan.walls.reshape(-1, 4) for plan in self.plans])
         counts = np.array([len(plan.walls) for plan in self.plans])
         self.most_walls = int(counts.max())
         self.bounds: tuple[float, ...] = (*walls.reshape(-1, 2).min(0).tolist(), *walls.reshape(-1, 2).max(0).tolist())
         lights = np.concatenate([np.pad(plan.lights, ((0, 0), (0, 1))) for plan in self.plans])
+        # arrays of shapes
         shapes = {
             "plan_walls": walls,
             "plan_first_wall": _firsts(counts, "walls"),
@@ -97,6 +99,7 @@ class PlanSet:
             "plan_first_light": _firsts([len(plan.lights) for plan in self.plans], "lights"),
             "plan_floor": _floors(self.plans),
         }
+        # light on the walls, and cells to spawn in
         per_plan = np.diff(shapes["wall_first_texel"][shapes["plan_first_wall"]])
         pattern = np.concatenate([stripes(seed, i, int(n), self.texel) for i, n in enumerate(per_plan)])
         self.most_texels = int(per_plan.max())

@@ -117,16 +117,19 @@ def _cuts(start: np.ndarray, end: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 def _joined(pieces: np.ndarray) -> np.ndarray:
     """Joins pieces that continue straight ahead, where nothing else meets the point between them."""
+    # pieces that begin and end at a point
     starts: dict[tuple[float, ...], list[int]] = {}
     ends: dict[tuple[float, ...], list[int]] = {}
     for i, (start, end) in enumerate(pieces.tolist()):
         starts.setdefault(tuple(start), []).append(i)
         ends.setdefault(tuple(end), []).append(i)
+    # pairs that continue straight ahead
     onward = {}
     for point, leaving in starts.items():
         arriving = ends.get(point, [])
         if len(leaving) == len(arriving) == 1 and _is_straight(pieces[arriving[0]], pieces[leaving[0]]):
             onward[arriving[0]] = leaving[0]
+    # walls, from pieces that continue none
     walls = []
     for first in sorted(set(range(len(pieces))) - set(onward.values())):
         last = first

@@ -33,17 +33,20 @@ def write_sheet(plans: Sequence[Plan], path: str | Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
+    # an empty sheet
     shown = plans[:MOST]
     columns = min(max(math.ceil(math.sqrt(len(shown))), 1), 8)
     rows = math.ceil(len(shown) / columns)
     colours = {name: light for name, (light, _) in colour_table([]).items()}
     across, down = TILE + GAP, TILE + CAPTION + GAP
     sheet = Image.new("RGB", (columns * across + GAP, rows * down + GAP + LEGEND), colours["paper"])
+    # a tile for each plan
     for i, plan in enumerate(shown):
         corner = GAP + i % columns * across, GAP + i // columns * down
         drawing = draw_plan(plan)
         sheet.paste(paint(drawing, TILE, TILE, colours), corner)
         sheet.paste(_caption(plan.name, drawing, colours), (corner[0], corner[1] + TILE))
+    # the legend, and the file
     sheet.paste(_legend(sheet.width, colours), (0, sheet.height - LEGEND))
     content = io.BytesIO()
     sheet.save(content, "PNG")

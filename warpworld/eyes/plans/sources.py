@@ -27,12 +27,15 @@ def plan_files(path: str | Path) -> list[Path]:
         PlanError: there is nothing of that name, or no plan in the folder.
     """
     root = Path(path)
+    # a file
     if not root.is_dir():
         if not root.exists():
             raise PlanError(f"'{root}' is neither a file nor a folder; expected plans as JSON or of CubiCasa5k")
         return [root]
+    # the folder of a drawing
     if (root / DRAWING).is_file():
         return [root / DRAWING]
+    # a folder with plans in it
     try:
         found = sorted([*root.glob("*.json"), *root.rglob(DRAWING)])
     except OSError as error:

@@ -81,22 +81,26 @@ def ground(random: np.random.Generator, area: float) -> list[Rectangle]:
         random: what is drawn from.
         area: square metres.
     """
+    # shape and proportions
     shape = random.choice(list(SHAPES), p=list(SHAPES.values()))
     across, along = random.uniform(0.3, 0.45, 2)  # what is cut out, as parts of width and height
     wings = random.uniform(0.45, 0.55)
     fill = 1 - (0 if shape == "rectangle" else across * along)
+    # sides in units
     whole = area / UNIT**2 / fill
     aspect = random.uniform(1.0, float(np.clip(whole / LEAST_SIDE**2, 1.1, 1.6)))
     width = min(_even(np.sqrt(whole * aspect)), LONGEST_SIDE)
     height = min(_even(np.sqrt(whole / aspect)), LONGEST_SIDE)
     cut, step = _even(width * across), height - _even(height * along)
     left = _even(cut * wings) if shape == "T" else _even((width - cut) * wings)
+    # rectangles of the shape
     parts = {
         "L": [(0, 0, width, step), (cut, step, width, height)],
         "T": [(0, 0, width, step), (left, step, width - (cut - left), height)],
         "U": [(0, 0, width, step), (0, step, left, height), (left + cut, step, width, height)],
     }.get(shape, [])
     rectangles = [Rectangle(*part) for part in parts]
+    # a plain rectangle instead of parts that are too small
     if any(min(part.width, part.height) < SHORTEST_SIDE + 10 for part in rectangles) or not rectangles:
         side = _even(np.sqrt(area / UNIT**2 / aspect))
         rectangles = [Rectangle(0, 0, _even(side * aspect), side)]

@@ -171,17 +171,20 @@ def _zig() -> HostCompiler | None:
 
 @functools.cache
 def _find(wanted: tuple[str, ...], path: str) -> HostCompiler:
+    # the one that is named
     if wanted:
         version = _version(wanted)
         if version is None:
             raise BuildError(f"CXX={shlex.join(wanted)!r} does not run; unset it, or {HOW_TO_GET_ONE}")
         is_zig = "zig" in Path(wanted[0]).name or "ziglang" in wanted
         return HostCompiler(wanted, version, (*wanted[:-1], "ld.lld") if is_zig else ())
+    # one on PATH
     for name in ("g++", "clang++"):
         found = shutil.which(name, path=path)
         version = _version((found,)) if found else None
         if found and version:
             return HostCompiler((found,), version)
+    # the one of the ziglang package
     zig = _zig()
     if zig is None:
         raise BuildError(
@@ -220,10 +223,12 @@ def source_lines(library: Path, offsets: Sequence[int], hidden: Path) -> dict[in
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None or not offsets:
         return {}
+    # lines as the tool prints them
     try:
         printed = run_tool([tool, "-a", "-i", "-e", str(library), *map(hex, offsets)], timeout=60).stdout
     except (OSError, subprocess.TimeoutExpired):
         return {}
+    # the innermost line of each place outside of the hidden folder
     found: dict[int, tuple[str, int]] = {}
     offset = 0
     for place in printed.splitlines():

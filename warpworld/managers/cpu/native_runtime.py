@@ -101,6 +101,7 @@ def runtime() -> ctypes.CDLL:
     Raises:
         BuildError: there is no compiler, it does not compile, or the cache cannot be written.
     """
+    # contents that the library depends on
     compiler, text = find_compiler(), '#include "cpu/runtime.cpp"\n'
     key = content_key(["runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *headers()])
 
@@ -111,6 +112,7 @@ def runtime() -> ctypes.CDLL:
                 f"the cpu backend's runtime does not compile with {compiler.version}: {first_error(log)}", log
             )
 
+    # the library, after a check of its interface
     library = load_library(cached(key, ".so", build, "the cpu backend's runtime"), ctypes.RTLD_GLOBAL)
     library.ww_run_program.argtypes = [ctypes.c_void_p]
     library.ww_run_program.restype = ctypes.c_int

@@ -46,10 +46,12 @@ class CpuProgram:
         runtime().ww_prepare()
         self._keep: list[Any] = [data.block]
         self._bounds: list[ActionBounds] = []
+        # steps in C's form
         native = (NativeStep * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
         kernels = [step for step in steps if isinstance(step, RunKernel)]
         functions = [step for step in steps if isinstance(step, RunHostFunction)]
         self._kernels = {step.name: step for step in kernels}
+        # the program, with the limits of all steps
         self._program = NativeProgram(
             context=context_of(world, data),
             steps=ctypes.addressof(native),
@@ -59,6 +61,7 @@ class CpuProgram:
             max_threads=max((step.threads for step in kernels), default=1),
             timeout_milliseconds=_kernel_timeout(),
         )
+        # memory that C points to lives as long as this object
         self._keep.append(native)
         self._address = ctypes.addressof(self._program)
 
@@ -92,6 +95,7 @@ class CpuProgram:
                 return self._check(step, data)
 
     def _kernel(self, step: RunKernel, data: DataManager) -> ctypes.Structure:
+        # arguments, and pointers to them, which must live as long as the program
         values = np.zeros(max(len(step.arguments), 1), np.uint64)
         for i, argument in enumerate(step.arguments):
             _write_argument(values[i : i + 1], argument, data)
@@ -132,6 +136,7 @@ class CpuProgram:
 
     def _raise(self) -> None:
         error = self._program.error
+        # errors that have an exception of their own
         if error.code == ErrorCode.ILLEGAL_ACTION:
             for bounds in self._bounds:
                 bounds.refuse()
@@ -142,10 +147,12 @@ class CpuProgram:
                 f"no memory for the stacks of {self._program.max_workers} workers, {self._program.max_threads} agents "
                 "each; ask for fewer workers"
             )
+        # faults of kernels
         kernel, text = (error.kernel or b"").decode(), error.text.decode(errors="replace")
         step = self._kernels.get(kernel)
         if step is None:
             raise KernelError(f"in a step of {self._program.context.num_envs} envs, outside of kernels: {text}")
+        # env and agent in the world, from block and thread
         env, agent = error.block, error.thread
         if step.envs_per_block > 1:
             slot, agent = divmod(agent, int(step.module.source.constants["NUM_AGENTS"]))

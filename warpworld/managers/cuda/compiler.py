@@ -135,9 +135,11 @@ def find_cuda_compiler(newest: Version | None = None) -> CudaCompiler:
         BuildError: there is neither.
         DeviceError: all that there are are too new.
     """
+    # the first compiler whose code the driver loads
     path, home = os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", "")
     candidates = [*_nvccs(path, home), *_nvrtcs(home)]
     found = next((each for each in candidates if newest is None or each[2][0] <= newest[0]), None)
+    # none: all are too new, or none is there
     if found is None and newest is not None and candidates:
         newer = _made(candidates[0]).description
         raise DeviceError(
@@ -166,8 +168,10 @@ def _nvccs(path: str, home: str) -> tuple[_Found, ...]:
     found: list[_Found] = []
     if not any(shutil.which(host, path=path) for host in ("g++", "clang++", "c++")):
         return ()  # it would fail: nvcc hands all that runs on the host to one of these
+    # places in the order of preference
     on_path = shutil.which("nvcc", path=path)
     homes = [Path(home) / "bin" / "nvcc"] if home else []
+    # those that run, with their versions
     for candidate in (*([Path(on_path)] if on_path else []), *homes, *_in_wheels("*/bin/nvcc")):
         try:
             printed = run_tool([str(candidate), "--version"], timeout=60).stdout

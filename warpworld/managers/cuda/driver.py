@@ -44,6 +44,7 @@ class Driver:
 
     def __init__(self, ordinal: int) -> None:
         self.drv = load_pycuda()
+        # the context, the one that torch uses
         try:
             self.drv.init()
             device = self.drv.Device(ordinal)
@@ -56,16 +57,19 @@ class Driver:
         self._calls = ctypes.CDLL("libcuda.so.1")  # for what PyCUDA does not wrap
         self.turn = threading.RLock()
         self._unused: list[Any] = []  # modules whose functions are no longer used
+        # facts about the GPU
         self.ordinal = ordinal
         self.name = device.name()
         self.capability: tuple[int, int] = device.compute_capability()
         self.version: tuple[int, int] = divmod(self.drv.get_driver_version() // 10, 100)
         self.is_only = self.drv.Device.count() == 1
+        # the least that is needed
         if self.capability < OLDEST:
             raise DeviceError(
                 f"the GPU {self.name} has compute capability {dotted(self.capability)}, expected at least "
                 f"{dotted(OLDEST)} (Volta); use device=cpu"
             )
+        # a stream of this context
         self.adopt_thread()
         with self.active():
             self.stream = self.drv.Stream(NON_BLOCKING)

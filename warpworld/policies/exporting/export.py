@@ -52,21 +52,25 @@ def export_policy(policy: Policy, path: str | Path, notes: Mapping[str, Any] | N
         ExportError: the ending is unknown, a package is missing, torch cannot trace the model, the traced model differs
             from the policy, or the file cannot be written.
     """
+    # the format, and the packages that it needs
     path = Path(path)
     name = format_of(path)
     form, interface = FORMATS[name], Interface.of(policy)
     form.check_packages()
+    # contents of the file
     program = traced(policy, interface)
     try:
         data = form.write(program, interface)
     except Exception as error:
         raise cannot(policy, f"be written as {name}", error) from error
+    # comparison of the file with the policy
     try:
         comparison = compare(policy, interface, form.open(data))
     except ExportError:
         raise
     except Exception as error:
         raise cannot(policy, f"be run as {name}", error) from error
+    # the files, once they are known to be right
     exported = Exported(path, len(data), interface, comparison)
     _save(exported, data, name, notes or {})
     return exported

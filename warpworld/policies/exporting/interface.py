@@ -62,6 +62,7 @@ class Interface:
         """
         if policy.spaces is None:
             raise ExportError("this policy knows no spaces; export one that load_policy or a Trainer made")
+        # tensors of every policy
         names = observation_inputs(policy.spaces.observation)
         inputs = [Port(name, str(space.dtype), tuple(space.shape or ()), space) for name, space in names.items()]
         action, numbers = policy.spaces.action, policy.distribution.num_outputs
@@ -69,6 +70,7 @@ class Interface:
             Port(ACTION, str(action.dtype), tuple(action.shape or ()), action),
             Port(OUTPUTS, "float32", (numbers,)),
         ]
+        # tensors of memory and masks
         if policy.state_size:
             inputs.append(Port(STATE, "float32", (policy.state_size,)))
             outputs.append(Port(NEXT_STATE, "float32", (policy.state_size,)))

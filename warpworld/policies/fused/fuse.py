@@ -34,6 +34,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
         ConfigError: they have not, and it is required.
     """
     level, reason, either = logging.INFO, None, "set it"
+    # networks in C++, or the reason why there are none
     try:
         _fuse_means(policy)
         if precision != FLOAT32 and not multiplies_pairs():
@@ -45,6 +46,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
             policy.model.fused = fused_networks(policy, precision=precision)  # type: ignore[assignment]
     except (BuildError, DeviceError) as error:
         level, reason = logging.WARNING, str(error)
+    # the reason, as an error or for the log
     if reason is not None and required:
         raise ConfigError(
             f"trainer.fused is required, but policy '{name}' can be run by torch alone: {reason}; {either} to "

@@ -46,6 +46,7 @@ def fused_gae(
     compiled = found_library()
     if compiled is None:
         return None
+    # given tensors, by their shapes
     steps, envs, agents = rewards.shape
     numbers = {"rewards": rewards, "values": values, "truncated_values": truncated_values}
     flags: dict[str, tuple[Tensor, tuple[int, ...]]] = {
@@ -54,9 +55,11 @@ def fused_gae(
     }
     of_agents = {"agent_terminated": agent_terminated, "agent_truncated": agent_truncated}
     flags |= {name: (flag, (steps, envs, agents)) for name, flag in of_agents.items() if flag is not None}
+    # tensors whose memory C reads
     given = {name: checked(name, tensor, torch.float32, (steps, envs, agents)) for name, tensor in numbers.items()}
     given["next_values"] = checked("next_value", next_value, torch.float32, (envs, agents))
     given |= {name: checked(name, tensor, torch.bool, shape) for name, (tensor, shape) in flags.items()}
+    # results, and the call
     advantages, returns = (torch.empty_like(given["rewards"]) for _ in range(2))
     given |= {"advantages": advantages, "returns": returns}
     pointers = {name: tensor.data_ptr() for name, tensor in given.items()}

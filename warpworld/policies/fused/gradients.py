@@ -108,6 +108,7 @@ class FusedGradients:
 
     def _point_to(self, batch: Any) -> None:
         networks = self._networks
+        # rows of every batch
         count, heads, is_box = len(batch), len(networks.head_sizes), networks.is_box
         shapes: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {
             "observations": (torch.float32, (count, networks.features)),
@@ -117,6 +118,7 @@ class FusedGradients:
         for name, (dtype, shape) in shapes.items():
             field = "box_actions" if is_box and name == "actions" else name
             setattr(self._rows, field, self._kept(name, getattr(batch, name), dtype, shape))
+        # masks, which only choices have
         masks = None if is_box else getattr(batch, "action_masks", None)
         if masks is not None:
             wanted = (count, networks.num_outputs)

@@ -225,12 +225,15 @@ class Trunk:
         kernel, stride, outputs = layer.kernel_size[0], layer.stride[0], layer.out_channels
         width = len(read.holds) // read.positions  # columns at a position
         positions = (read.positions - kernel) // stride + 1
+        # weights that the columns of a patch meet
         channel = np.where(np.arange(width) < layer.in_channels, np.arange(width), PADDING)
         places = channel[None, :] * kernel + np.arange(kernel)[:, None]  # of the weights of an output
         columns = np.where(channel[None, :] < 0, PADDING, places).astype(np.int32).ravel()
+        # numbers of torch's flattened output, as they are written
         rows = self.padded(outputs)
         at_positions = np.arange(positions)[:, None]
         holds = np.where(rows[None, :] < 0, PADDING, rows[None, :] * positions + at_positions).astype(np.int32).ravel()
+        # the layer
         written = View(self.slab(len(holds), activation), 0, holds, positions)
         assert layer.bias is not None
         weights = layer.weight, layer.bias

@@ -69,6 +69,7 @@ class CallersSpaces:
         Raises:
             StoreError: keys, a shape or a dtype are not those of the space.
         """
+        # parts, by the space's keys
         spaces = subspaces(self.observation)
         given = self._by_key(observations, spaces)
         parts, leads = [], {}
@@ -76,10 +77,12 @@ class CallersSpaces:
             name = f"observations['{key}']" if key else "observations"
             tensor, leads[name] = _part_of(given[key], tuple(space.shape or ()), part, name)
             parts.append(tensor.to(device))
+        # the same agents in all parts
         lead = next(iter(leads.values()))
         for name, other in leads.items():
             if other != lead:
                 raise StoreError(f"{name}: of {other} agents, but {next(iter(leads))} of {lead}")
+        # rows, and the kind of the caller's tensors
         tensors = [value for value in given.values() if isinstance(value, Tensor)]
         rows = self._rows.join([part.flatten(1) if part.dim() > 1 else part.unsqueeze(1) for part in parts])
         return Observed(rows, lead, not tensors, tensors[0].device if tensors else torch.device("cpu"))
@@ -128,6 +131,7 @@ def library_tensor(space: Box, values: Tensor) -> Tensor:
 
 def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple[Tensor, tuple[int, ...]]:
     """One part as (n, *shape) in the dtype that the store has for it, and the caller's leading axes."""
+    # a tensor of a dtype that the space holds
     if isinstance(given, Mapping):
         raise StoreError(f"{name}: dict, expected one array")
     try:
@@ -136,12 +140,14 @@ def _part_of(given: Any, shape: tuple[int, ...], part: Part, name: str) -> tuple
         raise StoreError(f"{name}: {type(given).__name__}, expected numbers of {part.dtype}") from error
     if not _holds(part, tensor.dtype):
         raise StoreError(f"{name}: {str(tensor.dtype).removeprefix('torch.')}, expected {part.dtype}")
+    # its shape, channels first
     if _has_channels_last(tuple(tensor.shape[-3:]), shape):
         tensor = tensor.movedim(-1, -3)
     axes = tensor.dim() - len(shape)
     if axes < 0 or tuple(tensor.shape[axes:]) != shape:
         many = f"(..., {', '.join(map(str, shape))})"
         raise StoreError(f"{name}: shape {tuple(tensor.shape)}, expected {shape} for one agent, or {many} for several")
+    # one axis of agents
     lead = tuple(tensor.shape[:axes])
     return tensor.reshape((math.prod(lead), *shape)).to(getattr(torch, part.dtype)), lead
 

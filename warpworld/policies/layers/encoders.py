@@ -82,11 +82,13 @@ def _convolutions(
 ) -> nn.Sequential:
     """The convolutions for one part, (rows, *shape) -> (rows, channels, pixels that are left)."""
     what = f"observation '{name}'" if name else "the observation"
+    # a shape that has pixels
     if len(shape) not in _CONVOLUTIONS:
         raise ConfigError(
             f"model 'multi_input': {what} has shape {shape}, expected (channels, pixels), (channels, height, width) or "
             "(numbers,); give the Box another shape, or write a model of your own"
         )
+    # pixels that suffice for all convolutions
     needed = 1  # pixels, from the last convolution back to the first
     for _, kernel_size, stride in reversed(kernels):
         needed = (needed - 1) * stride + kernel_size
@@ -97,6 +99,7 @@ def _convolutions(
             f"model 'multi_input': {what} has {pixels} pixels, expected at least {needed}{each} for kernel_sizes "
             f"{sizes} with strides {strides}; take smaller or fewer of them"
         )
+    # layers
     widths = [shape[0], *(kernel[0] for kernel in kernels)]
     layers: list[nn.Module] = []
     for (inputs, outputs), (_, kernel_size, stride) in zip(pairwise(widths), kernels, strict=True):

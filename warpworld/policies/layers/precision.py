@@ -42,9 +42,11 @@ def _bf16(device_type: str) -> AbstractContextManager[Any]:
 @contextmanager
 def _products_on_gpu(precision: str) -> Iterator[None]:
     """Set what torch has for the whole process, and set it back."""
+    # inner calls change nothing
     if _is_chosen.get():
         yield
         return
+    # settings for the call, and those of before
     cudnn = torch.backends.cudnn
     of_products, of_cudnn = torch.get_float32_matmul_precision(), cudnn.allow_tf32
     token = _is_chosen.set(True)

@@ -78,6 +78,7 @@ class Sampler(ABC):
     def __init__(self, context: SamplerContext, kernel: str) -> None:
         self.context, self.kernel = context, kernel
         self.draw: Callable[[], None] | None = None
+        # constants and arrays of the kernel
         world, group = context.world, context.group
         actions, first = world.action_array(group.name)
         settings: dict[str, float] = {
@@ -97,6 +98,7 @@ class Sampler(ABC):
             self.outputs_name: context.outputs,
             **(context.recorded or {}),
         }
+        # the kernel, bound once the store is sealed
         self.settings, self.bound = settings | self.constants(), bound | self.arrays()
         self._functions = world.kernels(self.source, self.settings, aliases=self.bound, writable={actions})
         self._functions.build([])

@@ -30,8 +30,10 @@ def described(settings: Mapping[str, Any], text: str) -> Any:
     from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
     from tensorboard.plugins.text.metadata import create_summary_metadata
 
+    # the configuration as text
     block = "".join(f"    {line}\n" for line in text.splitlines())
     config = TensorProto(dtype=DT_STRING, string_val=[block.encode()])
+    # settings, as TensorBoard's table of runs reads them
     start = SessionStartInfo(start_time_secs=time.time())
     for key, value in settings.items():
         _set(start.hparams[key], value)

@@ -29,19 +29,23 @@ def recent_means(values: ArrayLike, episodes: ArrayLike) -> Values:
         (rows,) float64; NaN where ``values`` has NaN, where no episode ended, and before ``FEWEST_EPISODES`` have
         ended. If fewer ended in all, the last iteration has the mean over all of them.
     """
+    # iterations in which episodes ended
     of_rows = np.asarray(values, np.float64)
     weights = _weights(of_rows, episodes)
     means = np.full(len(of_rows), np.nan)
     (rows,) = np.nonzero(weights)
     if not len(rows):
         return means
+    # first row of the window that ends at each
     counts, kept = weights[rows], of_rows[rows]
     ended = np.concatenate([[0.0], np.cumsum(counts)])
     first = np.searchsorted(ended, ended[1:] - FEWEST_EPISODES, side="right") - 1
     enough = ended[1:] >= FEWEST_EPISODES
+    # too few episodes in all
     if not enough.any():
         means[rows[-1]] = _mean(kept, counts)
         return means
+    # means of the windows
     ends = np.arange(1, len(rows) + 1)[enough]
     first = first[enough]
     sums = np.add.reduceat(np.append(kept * counts, 0.0), np.stack([first, ends], 1).ravel())[::2]

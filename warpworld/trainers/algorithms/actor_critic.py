@@ -186,6 +186,7 @@ class ActorCritic(OffPolicy):
     # ---- one update --------------------------------------------------------------------------------------------------
     def update(self) -> dict[str, Tensor]:
         """A gradient step of the critics, then of the actor; targets follow."""
+        # a batch, with the critics' targets
         batch, policy = self.replay.draw(self.beta), self.policy
         normals = self.normals.draw()
         seen = policy.features(batch.observations)
@@ -193,11 +194,14 @@ class ActorCritic(OffPolicy):
         with torch.no_grad():
             following = policy.features(batch.next_observations)
             targets = self.targets_of(batch, following, normals)
+        # the critics' step
         values = self.model.critics(seen, actions)
         errors = targets - values
         loss = (batch.weights * errors**2).mean(1).sum()
         norm = self.step(self.critics, loss)
+        # the actor's step, by critics that have made theirs
         of_actor = self.update_actor(seen, batch.weights, normals)
+        # priorities, by the errors before the step
         self.replay.update(errors.detach().abs().mean(0))
         value = values.detach().mean()
         return {"critic_loss": loss.detach(), "value": value, "critic_grad_norm": norm, **of_actor}

@@ -97,6 +97,7 @@ class MAPPO(PPO):
         check_hidden(settings.critic_hidden_sizes, settings.critic_activation)
         outputs = action_distribution(group).num_outputs
 
+        # heads, made once the encoder's width is known
         def network(encoder: nn.Module, width: int) -> nn.Module:
             widths, activation = (central.numbers, *settings.critic_hidden_sizes), settings.critic_activation
             if settings.recurrent_critic:
@@ -107,6 +108,7 @@ class MAPPO(PPO):
                 return ActorWithCritic(encoder, width, outputs, plain)
             return RecurrentActorWithCritic(encoder, make_cell(model, width), outputs, plain)
 
+        # the critic's input, one row of numbers
         read = Box(-math.inf, math.inf, (central.numbers,))
         policy = build_policy(model, group, generator, critic_input=read, heads=network)
         policy.central = central
@@ -152,14 +154,17 @@ class MAPPO(PPO):
         kept, model = self._world[critic_state(group)], self.policy.model
         assert isinstance(model, RecurrentActorAndCritic)
         assert seen.critic_inputs is not None and seen.first_state is not None
+        # the state before the rollout, and room for what follows
         starts = starts_of(seen).unsqueeze(-1)
         first, state = kept.clone(), kept
         values, states = torch.empty_like(seen.rewards), kept.new_empty(len(seen.rewards), *kept.shape)
+        # values and states, by the weights that acted, up to the next rollout
         with torch.no_grad():
             for t, inputs in enumerate(seen.critic_inputs):
                 values[t], state = model.critic_step(inputs, state.masked_fill(starts[t], 0.0))
                 states[t] = state
         kept.copy_(state.masked_fill(starts[-1], 0.0))
+        # the actor's records with those of the critic
         finals = seen.finals
         return dataclasses.replace(
             seen,

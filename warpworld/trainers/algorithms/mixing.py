@@ -108,6 +108,7 @@ class Mixing(QLearning):
         batch, policy = self.replay.draw(self.beta), self.policy
         own, target = policy.model, self.target.module
         assert isinstance(own, TeamQNetwork) and isinstance(target, TeamQNetwork)
+        # the teams' targets, by the target network
         with torch.no_grad():
             features = policy.features(batch.next_observations)
             by_target = target.actor(features)
@@ -116,9 +117,11 @@ class Mixing(QLearning):
             state = self.state(batch.next_states, features, batch.next_takes_part)
             following = target.mix(best, batch.next_takes_part, state)
             targets = self.targets_of(batch.returns, batch.discounts, following)
+        # the teams' values, with a gradient
         features = policy.features(batch.observations)
         of_agents = self.of_actions(own.actor(features), batch.actions)
         values = own.mix(of_agents, batch.takes_part, self.state(batch.states, features, batch.takes_part))
+        # the loss, by importance weights
         losses = functional.smooth_l1_loss(values, targets, reduction="none")
         return Evaluated((batch.weights * losses).mean(), targets - values.detach(), values.detach().mean())
 

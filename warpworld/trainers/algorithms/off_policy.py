@@ -76,6 +76,7 @@ class OffPolicy(Algorithm):
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """Make as many updates as the settings ask for, once enough transitions are recorded."""
+        # schedules and statistics, which also change before learning starts
         self.now = self.settings.at(progress.env_steps)
         self._steps += self._collector.num_steps
         self.set_exploration(progress)
@@ -85,8 +86,10 @@ class OffPolicy(Algorithm):
         if self.num_updates == 0:  # since targets were made, process 0's weights may have come
             for target in self.targets.values():
                 target.copy()
+        # settings that updates read
         self.set_learning_rate(self.now.learning_rate)
         self._set_beta(self.now.priority_beta)
+        # the updates, with the means of their diagnostics
         total = torch.zeros_like(self._found)
         for _ in range(self.settings.updates):
             self._next()()

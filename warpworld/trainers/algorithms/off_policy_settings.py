@@ -78,6 +78,7 @@ class OffPolicySettings(LearnerConfig):
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """The ring holds what an update needs, and learning starts when it is there."""
         yield from super().faults(sizes)
+        # size of the ring
         rows, needed = self.rows(sizes), self.least_rows(sizes)
         per_env = self.per_env(sizes)
         row = sizes.num_envs * per_env
@@ -90,6 +91,7 @@ class OffPolicySettings(LearnerConfig):
             )
         if rows * row > 2**31 - FAN**2:  # items are numbered in 32 bits, up to a multiple of FAN^2
             yield Fault(("replay_size",), f"replay_size is {self.replay_size}, expected less than 2^31 transitions")
+        # start of learning
         if self.learning_starts > self.replay_size:
             text = f"learning_starts is {self.learning_starts}, expected at most replay_size, {self.replay_size}"
             yield Fault(("learning_starts", "replay_size"), text)

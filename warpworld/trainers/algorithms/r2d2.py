@@ -158,11 +158,14 @@ class R2D2(QLearning):
         assert isinstance(own, RecurrentQNetwork) and isinstance(target, RecurrentQNetwork)
         features, starts = self.policy.features(batch.observations), batch.starts
         trained, behind = slice(burn_in, burn_in + settings.train_length), slice(burn_in + settings.train_length, None)
+        # the state after burn-in, and the target's values
         with torch.no_grad():
             state = own.unroll(features[:burn_in], batch.states, starts[:burn_in])[1] if burn_in else batch.states
             by_target = target.heads(target.unroll(features, batch.states, starts)[0][burn_in:])
+        # values of the trained steps, with a gradient
         hidden, after = own.unroll(features[trained], state, starts[trained])
         values = own.heads(hidden)
+        # the best choices, by the trained network if double
         with torch.no_grad():
             chooses = by_target
             if settings.double:

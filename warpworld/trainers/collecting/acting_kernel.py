@@ -59,10 +59,12 @@ def why_not(actor: Actor) -> str | None:
     shape = perceptron_of(policy)
     if isinstance(shape, str):
         return shape
+    # observations and actions
     if actor.joins or shape.widths[0] != actor.rows.size:
         return "it does not see one array of float32"
     if type(sampler) not in (ChoiceSampler, BoxSampler) or sampler.kernel not in _WAYS:
         return f"its actions are taken by the kernel {sampler.kernel} of {sampler.source.name}"
+    # agents of an env, and bytes of weights
     if actor.group.size > MAX_THREADS_PER_ENV:
         return f"it plays {actor.group.size:,} agents of an env, more than {MAX_THREADS_PER_ENV:,}"
     world = sampler.context.world
@@ -116,15 +118,18 @@ class ActingKernel:
         self._others: list[tuple[Player, Seen, torch.Tensor]] = []
         self._launch: Callable[[], None] = self._not_sealed
         self._add_arrays()
+        # a lane for each agent, where envs then share the weights in a block's memory
         absent = [_ABSENT] * (MAX_GROUPS - len(actors))
         shapes = [group.shape for group in self._groups]
         shares = all(_fits_a_lane(world, shape) for shape in shapes)
         shares = shares and sum(_bytes_read(world, shape) for shape in shapes) >= LEAST_BYTES_SHARED
+        # constants of the kernel, with those of groups that are absent
         settings: dict[str, float] = {"ROWS": num_steps, "COUNTS_ROWS": counts_rows, "WORLD_AGENTS": world.num_agents}
         settings["LANE_PER_AGENT"] = shares
         for number, of_group in enumerate([group.constants() for group in self._groups] + absent):
             settings |= {f"{name}_{number}": value for name, value in of_group.items()}
         settings[LEAST_BLOCKS] = self._blocks_at_once() if shares else 1  # more make some networks spill registers
+        # the kernel, bound once the store is sealed
         actions = {actor.sampler.bound["actions"] for actor in actors}
         self._functions = world.kernels(SOURCE, settings, writable=actions)
         threads = (1, max(group.threads for group in self._groups))

@@ -134,9 +134,11 @@ class Collector:
         """Take T steps from the world's current state."""
         self._is_read = False
         self._meet_players()
+        # the whole iteration as one graph
         if self._steps_at_once == self.num_steps and self.world.captures:
             self._once_captured(self._iteration)()
             return
+        # its steps, several in a graph or one by one
         self._begin()
         if self._steps_at_once:
             steps = self._once_captured(self._steps)

@@ -25,12 +25,14 @@ def refuse_not_finite(
     Raises:
         TrainingError: names env, agent, step of the rollout and number.
     """
+    # numbers that are not finite, in rows that count
     wrong = ~rows.isfinite()
     if mask is not None:
         wrong &= mask.unsqueeze(-1)
     found = wrong.nonzero()
     if not len(found):
         return
+    # the first of them
     step, env, agent, i = found[0].tolist()
     which = f", number {i}" if rows.shape[-1] > 1 else ""
     raise TrainingError(

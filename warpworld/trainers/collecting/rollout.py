@@ -68,17 +68,20 @@ class Rollout(Recorder):
         """The arrays that the group's steps are recorded in."""
         world, group, rows = self.world, actor.group.name, self._collector.num_steps
         shape = (rows, world.num_envs, actor.group.size)
+        # records of every actor
         arrays = [
             ("observations", actor.rows.dtype, (*shape, actor.rows.size)),
             ("actions", actor.action_dtype, (*shape, actor.action_size)),
             ("log_probs", "float32", shape),
         ]
+        # records of memories and action masks
         if actor.memory is not None:
             state_size = actor.memory.state_size
             arrays += [("values", "float32", shape), ("first_state", "float32", (*shape[1:], state_size))]
             arrays += [("first_cut", "bool", shape[1:])] if "agent_truncated" in world.data else []
         if actor.sampler.masked:
             arrays.append(("action_mask", "bool", (*shape, actor.distribution.num_outputs)))
+        # rows are derived, so that no checkpoint holds them
         for name, dtype, full in arrays:
             world.add(Array(f"rollout_{name}_{group}", dtype, full, per="world"), kept="derived")
         if actor.memory is not None:

@@ -25,11 +25,13 @@ def load_policy(run: str | Path | Run, name: str | None = None, checkpoint: Whic
     opened = run if isinstance(run, Run) else Run.open(run)
     policies = load_policies(opened, checkpoint)
     learnt = [each for each, policy in policies.items() if policy is not None]
+    # the only policy that learns, if none is named
     if name is None:
         if len(learnt) != 1:
             what = f"policies {', '.join(learnt)}; name one of them" if learnt else "no policy but random ones"
             raise RunError(f"run '{opened.path}' has {what}")
         name = learnt[0]
+    # a policy that exists and learns
     if name not in policies:
         known = ", ".join(policies)
         raise RunError(f"run '{opened.path}' has no policy '{name}'.{suggest(name, policies)} Its policies: {known}")

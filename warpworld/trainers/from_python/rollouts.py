@@ -48,25 +48,30 @@ def rollout(
         StoreError: a group has no policy, or the world cannot be recorded.
         DeclarationError: a number is out of its range, or ``world`` is no World.
     """
+    # arguments
     if not isinstance(world, World):
         raise DeclarationError(f"rollout() takes a World, not {world!r}")
     steps, seed = whole_number("steps", steps, 1), whole_number("seed", seed, 0, bits=64)
     if world.autoreset == "next_step":
         raise StoreError("rollout(): an env of autoreset='next_step' has steps without actions; make it 'same_step'")
+    # players, a recorder and the first episodes
     recorder = StepRecorder(world, frames)
     players = _players(world, policies, seed, greedy)
     at_random = RandomActions(world, seed)
     world.reset(seed=seed if world.environment.resumable else None)
     recorded = []
     for _ in range(steps):
+        # actions, with what they are chosen on
         seen = recorder.before()
         at_random.draw()
         at_random.put(world, slice(0, world.num_envs))
         for player in players:
             player.act()
         done = recorder.actions()
+        # the step and its results
         world.step()
         recorded.append({**seen, **done, **recorder.after()})
+        # ends of episodes
         for player in players:
             player.forget()
         if world.autoreset == "disabled":
@@ -77,6 +82,7 @@ def rollout(
 def _players(world: World, policies: Any, seed: int, greedy: bool) -> list[_Player]:
     """Players of the groups that have a policy."""
     given = policies if isinstance(policies, Mapping) else dict.fromkeys(world.groups, policies)
+    # policies that are given
     for name in given:
         if name not in world.groups:
             known = ", ".join(world.groups)
@@ -87,6 +93,7 @@ def _players(world: World, policies: Any, seed: int, greedy: bool) -> list[_Play
     for name, policy in given.items():
         if policy is not None and not isinstance(policy, Policy):
             raise StoreError(f"policies: {type(policy).__name__} for group '{name}', expected a Policy or None")
+    # players, each with a seed of its own
     seeds = torch.Generator().manual_seed(seed)
     return [
         _Player(world, world.groups[name], policy, greedy, int(torch.randint(2**63 - 1, (), generator=seeds)))

@@ -51,12 +51,14 @@ def write_rows(file: Writing, ring: Rows, first: int, filled: Tensor | None) -> 
 
 def read_rows(file: ArrayReader, ring: Rows, envs: range, part: Part) -> None:
     """Read what ``write_rows`` wrote of the envs that this process has, ``envs``."""
+    # rows of the part, by their numbers in the ring
     first, end = part.ends[ring.name]
     for name, array in ring.arrays.items():
         places = torch.arange(first, end, device=array.device) % ring.capacity
         _read_rows(file, name, array, places, envs, part)
     if ring.filled is None:
         return
+    # filled slots, of the envs of this process
     places = torch.from_numpy(file.whole(f"{ring.name}.{PLACES}", np.dtype("int64")))
     places[:, 0] += part.envs.start - envs.start
     own = (places[:, 0] >= 0) & (places[:, 0] < len(envs))

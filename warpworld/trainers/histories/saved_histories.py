@@ -100,9 +100,11 @@ class SavedHistories:
                 for name, array in (*history.whole().items(), *history.own().items()):
                     write_array(file, name, array)
 
+        # new rows, and older files that are still needed
         ends = {ring.name: (firsts[ring.name], ring.written) for ring in rings}
         new = self._write_part(folder, f"rows_{self._saved.iteration:06d}-{iteration:06d}", ends, write_new)
         rows = [*(part for part in before.rows if is_needed(part, rings)), *new]
+        # arrays that are written whole each time
         return Parts(rows, self._write_part(folder, f"whole_{iteration:06d}", {}, write_whole))
 
     def _write_part(self, folder: Path, name: str, ends: Mapping[str, tuple[int, int]], write: Any) -> list[Part]:
@@ -157,6 +159,7 @@ class SavedHistories:
         """
         if not self._histories:
             return
+        # contents of the files; damage is an error where they are to be kept
         parts = Parts.read(state) if folder is not None else None
         try:
             if parts is not None and folder is not None:
@@ -168,8 +171,10 @@ class SavedHistories:
                 raise
             logger.warning("%s", error)
             parts = None
+        # empty histories in their place
         if parts is None:
             self._forget()
+        # positions of the rings, for the next checkpoint
         self._begin(self._of_first(folder))
         self._parts[state["iteration"]] = parts or Parts()
         self._saved = RingPositions.of(state["iteration"], self._rings())
@@ -192,16 +197,19 @@ class SavedHistories:
             for history in self._histories:
                 history.empty()
             return
+        # rows, from parts that have envs of this process
         rings = self._rings()
         for part in parts.rows:
             if _in_common(part.envs, self._envs):
                 with reading(folder / part.file) as file:
                     for ring in rings:
                         read_rows(file, ring, self._envs, part)
+        # arrays that were written whole
         for part in parts.whole:
             if _in_common(part.envs, self._envs):
                 with reading(folder / part.file) as file:
                     self._read_whole(file, part)
+        # arrays that are derived from both
         for history in self._histories:
             history.restored()
 

@@ -101,16 +101,19 @@ def cross_play(
         RunError: there is no checkpoint, no such policy or no player to meet it, a file of the pool is missing or was
             changed, or episodes do not end.
     """
+    # sides, and selves from checkpoints
     name = _policy(run, policy)
     own, other, same = _sides(run, name)
     iterations = _spread(run.checkpoints(), members)
     if not iterations:
         run.load_checkpoint()  # raises if there is none
     selves = {iteration: load_policies(run, iteration) for iteration in iterations}
+    # rows and columns of the table
     rows = columns = _members(run, name, selves, (*own, *other) if same else own)
     rivals = [name] if same else [entry for entry in run.config.policy if entry != name]
     if not same:
         columns = _others(run, rivals, selves, other)
+    # games, and what follows from them
     scores, games = _table(run, rows, columns, (own, other), same, episodes, seed, on_pair)
     with np.errstate(invalid="ignore"):
         win_rates = np.divide(scores, games, out=np.full_like(scores, np.nan), where=games > 0)
@@ -181,9 +184,11 @@ def _pool(run: Run, name: str, iterations: Sequence[int]) -> dict[str, Player]:
     saved = run.load_checkpoint().get("league", {})
     if name not in saved:
         return {}
+    # past selves, spread over the training
     state = read_saved_state(name, saved[name], {}, run.opponents_folder)
     past = [opponent.iteration for opponent in state.pool() if opponent.iteration not in iterations]
     kept = thinned(past, len(iterations))
+    # players, with the weights that are kept
     found: dict[str, Player] = {}
     newest = load_policies(run)[name]
     assert newest is not None
@@ -215,6 +220,7 @@ def _table(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points of each row against each column, and games."""
     scores, games = np.zeros((len(rows), len(columns))), np.zeros((len(rows), len(columns)))
+    # pairs; in both orders where rows are columns
     pairs = [(i, j) for i in range(len(rows)) for j in range(len(columns)) if not (same and i == j)]
     each = -(-episodes // 2) if same else episodes
     own, other = sides
@@ -224,6 +230,7 @@ def _table(
         won = _scores(play_groups(run.config, players, each, seed + done), players, own)
         scores[i, j] += won.sum().item()
         games[i, j] += len(won)
+        # the same games, from the other side
         if same:
             scores[j, i] += len(won) - won.sum().item()
             games[j, i] += len(won)

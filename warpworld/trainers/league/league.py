@@ -60,6 +60,7 @@ class League:
     ) -> None:
         self._world, self._processes = world, processes
         share = processes.share(config.trainer.num_envs)
+        # opponents of each policy with self-play
         entries = self_play_entries(config)
         self._scripts = {name: Scripted(name, script) for name, script in world.environment.scripts().items()}
         self.matchmakers: dict[str, Matchmaker] = {}
@@ -75,6 +76,7 @@ class League:
             self.matchmakers[name] = Matchmaker(
                 name, present, modules, slots, len(envs), entry, self._scripts, others, seed, processes
             )
+        # slots that have envs in this process
         slots = [slot for matchmaker in self.matchmakers.values() for slot in matchmaker.slots]
         self.slots = [slot for slot in slots if slot.envs.start < slot.envs.stop]
         self._matches = Matches(world, slots) if slots else None

@@ -59,22 +59,27 @@ class Matches:
             (slots, 3) float64: of the matches that ended in it the sum of scores and their number; and how many
             episodes ended that began against another opponent.
         """
+        # lead of the present self after each step
         world, envs = self._world, self._envs
         rewards = world["rollout_rewards"][:, envs].double()
         if "rollout_agent_mask" in world.data:
             rewards = rewards.masked_fill(~world["rollout_agent_mask"][:, envs], 0.0)
         ahead = (rewards * self._weights).sum(-1).cumsum(0) + self._balance[envs]
+        # lead at the start of each step's episode
         ends = (world["rollout_terminated"] | world["rollout_truncated"])[:, envs]
         steps = torch.arange(len(ends), device=ends.device)[:, None]
         latest = torch.where(ends, steps, -1).cummax(0).values  # the latest end up to each step; -1: none
         before = torch.cat((torch.full_like(latest[:1], -1), latest[:-1]))
         at_start = torch.where(before >= 0, ahead.gather(0, before.clamp(min=0)), 0.0)
+        # scores of the episodes that count: 0, 0.5 or 1
         counts = ends & (self._whole[envs] | (before >= 0))
         scores = ((ahead - at_start).sign() + 1.0) / 2.0 * counts
+        # state that the next rollout continues
         last = latest[-1:]
         carried = ahead[-1:] - torch.where(last >= 0, ahead.gather(0, last.clamp(min=0)), 0.0)
         self._balance[envs] = carried[0]
         self._whole[envs] |= last[0] >= 0
+        # sums over the envs of each slot
         left_out = ends & ~counts
         per_env = torch.stack((scores.sum(0), counts.sum(0).double(), left_out.sum(0).double()), 1)
         first = envs.start

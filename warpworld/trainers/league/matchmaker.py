@@ -136,11 +136,13 @@ class Matchmaker:
         state = self.state
         if state.matches:
             self._judge()
+        # opponents, drawn by their win rates
         known = [opponent for opponent in state.opponents.values() if opponent.name not in state.retired]
         probabilities = chances([opponent.win_rate for opponent in known], self._settings.match_making)
         indices = torch.tensor(draw(probabilities, len(self.slots), state.generator))
         self._processes.first_says(indices)  # another processor may draw others from the same seed
         drawn = [known[i].name for i in indices.tolist()]
+        # slots whose opponent is new
         before, state.matches = state.matches or [""] * len(self.slots), drawn
         for slot, old, new in zip(self.slots, before, drawn, strict=True):
             if new != old:
@@ -151,11 +153,13 @@ class Matchmaker:
     def _judge(self) -> None:
         """Warn if most of the episodes that ended in the slots do not count."""
         state = self.state
+        # no game counts at all
         if not any(opponent.games for opponent in state.opponents.values()):
             self._warn_once(
                 "no episode ended while an opponent stayed in its slot, so no opponent is rated; let match_every times "
                 "num_steps be several episodes long"
             )
+        # most of many episodes do not count
         if state.counts.ended < MANY:
             return
         state.judged, state.counts = state.counts, EpisodeCounts()
@@ -199,19 +203,23 @@ class Matchmaker:
                 matches, and how many episodes ended that are none, as they began against another opponent.
         """
         state = self.state
+        # this iteration's results, for the metrics
         players = [state.opponents[name] for name in state.matches]
         self._latest = [(score / games if games else math.nan, int(games)) for score, games, _ in results]
         self._latest_kinds = [player.kind for player in players]
+        # surprises, all by the ratings before
         surprises = [
             score - expected_score(state.rating, player.rating) if games else 0.0
             for player, (score, games) in zip(players, self._latest, strict=True)
         ]
+        # ratings and win rates
         for player, surprise, (score, games) in zip(players, surprises, self._latest, strict=True):
             state.rating += self._settings.elo_k * surprise
             player.rating -= self._settings.elo_k * surprise
             if games:
                 player.remember(score)
                 player.games += games
+        # counts of episodes, for the warning
         state.counts.played += self._num_envs
         state.counts.ended += int(sum(games + left_out for _, games, left_out in results))
         state.counts.left_out += int(sum(left_out for _, _, left_out in results))

@@ -29,9 +29,11 @@ def fitted_ratings(scores: np.ndarray, games: np.ndarray) -> np.ndarray:
     Returns:
         (n,) float64, with mean 1000.
     """
+    # games with the drawn ones added
     met = games > 0
     played = games + met
     won = (scores + 0.5 * met).sum(1)
+    # strengths with geometric mean 1, in minorise-maximise steps
     strength = np.ones(len(scores))
     for _ in range(100_000):
         together = strength[:, None] + strength[None, :]
@@ -41,5 +43,6 @@ def fitted_ratings(scores: np.ndarray, games: np.ndarray) -> np.ndarray:
         strength = new
         if change < 1e-12:
             break
+    # strengths on Elo's scale
     ratings: np.ndarray = START + SCALE / math.log(10.0) * np.log(strength)
     return ratings

@@ -48,20 +48,24 @@ def read_saved_state(policy: str, saved: Any, known: Mapping[str, Weights], fold
         RunError: it is not what it should be, or an opponent's file is missing or was changed.
     """
     where = f"the saved league of policy '{policy}'"
+    # keys and rating
     if not isinstance(saved, Mapping) or not {"rating", "opponents", "retired", "matches", "generator"} <= saved.keys():
         raise RunError(f"{where} is {reprlib.repr(saved)}, expected rating, opponents, retired, matches and generator")
     if not isinstance(saved["rating"], float) or not math.isfinite(saved["rating"]):
         raise RunError(f"{where} has rating {saved['rating']!r}, expected a finite number")
+    # opponents, with their weights
     opponents = {}
     for record in saved["opponents"]:
         opponent = _opponent(record, where)
         if opponent.digest:
             opponent.weights = _weights(opponent, known, folder, where)
         opponents[opponent.name] = opponent
+    # names that must be opponents'
     for key in ("retired", "matches"):
         strangers = [name for name in saved[key] if name not in opponents]
         if strangers:
             raise RunError(f"{where}: {key} names '{strangers[0]}', which is none of its opponents")
+    # state of random numbers
     generator = torch.Generator()
     try:
         generator.set_state(saved["generator"])

@@ -49,18 +49,21 @@ def read_weights(path: Path, digest: str) -> Weights:
         RunError: it cannot be read, has another SHA-256, or holds no weights.
     """
     advice = "put the file back as the run wrote it, or start a new run"
+    # bytes of the file
     try:
         data = read_file(path)
     except OSError as error:
         raise RunError(
             f"'{path}' cannot be read ({reason(error)}), an opponent whose weights the checkpoint needs; {advice}"
         ) from error
+    # their digest, before anything of them is loaded
     found = digest_of(data)
     if found != digest:
         raise RunError(
             f"'{path}' has SHA-256 {found}, expected {digest}, as in the checkpoint: it was changed or cut off "
             f"after the run wrote it; {advice}"
         )
+    # the weights in them
     try:
         weights = load_tensors(io.BytesIO(data), old=True)
     except ValueError as error:

@@ -62,12 +62,14 @@ class Launch:
         """
         if "RANK" not in environment and "WORLD_SIZE" not in environment:
             return None
+        # numbers of this process, in all and on its machine
         size = _number(environment, "WORLD_SIZE", 1, 2**20)
         rank = _number(environment, "RANK", 0, size - 1)
         local_size = _number(environment, "LOCAL_WORLD_SIZE", 1, size, otherwise=size)
         local_rank = _number(environment, "LOCAL_RANK", 0, local_size - 1, otherwise=rank % local_size)
         if size == 1:
             return None
+        # address of the first process
         address = environment.get("MASTER_ADDR")
         if not address:
             raise _missing("MASTER_ADDR", environment)
@@ -181,9 +183,11 @@ class Membership:
 
         from warpworld.trainers.processes.distributed import ProcessGroup, explain_own_gpu
 
+        # numbers and device of this process
         launch = self._launch
         group = ProcessGroup(launch.rank, launch.size, launch.local_rank, launch.local_size)
         backend = _take_device(launch, device)
+        # connections to the others
         try:
             store = PrefixStore("group", self._store)
             init_process_group(backend, store=store, rank=launch.rank, world_size=launch.size)

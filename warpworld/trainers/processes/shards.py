@@ -36,11 +36,14 @@ def gather_store(world: World, processes: ProcessGroup, num_envs: int) -> tuple[
     """
     if not processes.several:
         return world.data.layout(), world.snapshot()
+    # empty stores, of all envs and of each part
     whole = world.data.empty_like(num_envs)
     shares = processes.shares(num_envs)
     parts = [world.data.empty_like(len(share)) for share in shares] if processes.is_first else []
+    # bytes of every process
     own = world.snapshot()
     snapshots = processes.gather(own, [part.snapshot().numel() for part in parts])
+    # parts joined along the envs
     for share, part, snapshot in zip(shares, parts, snapshots, strict=False):
         part.restore(snapshot)
         for name in whole:

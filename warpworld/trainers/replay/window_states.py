@@ -44,10 +44,12 @@ class WindowStates:
             "LEAVING": int(leaving),
             "CUTTING": int(cutting),
         }
+        # arrays, with placeholders for those that the world lacks
         aliases = {"state": memory.state_name, "row": self._ring.aliases["row"]}
         aliases |= {"window_states": self._kept, "window_cuts": self._cuts}
         unread = [*(() if leaving else ("agent_terminated",)), *(() if cutting else (CUT, CUT_BEFORE))]
         aliases |= dict.fromkeys(unread, "terminated")  # a placeholder, never read
+        # the kernel, which shares the states' numbers among lanes
         kernels = world.kernels(KERNELS / "window_states.cu", constants, aliases=aliases)
         lanes = lanes_for(world.num_envs * group.size * self._state_size, world.num_envs)
         kernels.build([Kernel("keep_states", lanes)])

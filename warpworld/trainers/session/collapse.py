@@ -60,17 +60,20 @@ class _Policy:
     def update(self, metrics: Mapping[str, Any]) -> None:
         """Take in the metrics of an iteration."""
         reward, entropy = metrics.get(f"charts/{self._name}/episodic_return"), metrics.get(self._key("entropy"))
+        # returns, by recent means
         if _is_finite(reward):
             self._recent.add(reward, metrics.get(EPISODES))
             if self._recent.is_full and self._recent.value is not None:
                 self._returns.append(self._recent.value)
             if len(self._returns) == READINGS:
                 self._best = max(self._best, (fmean(self._returns), pstdev(self._returns)))
+        # entropy, beside the first
         if _is_finite(entropy):
             if math.isnan(self._first_entropy):
                 self._first_entropy = entropy
             self._entropies.append(entropy)
         self._look_at_entropy()
+        # numbers that may explode
         for key in LARGE:
             value = metrics.get(self._key(key))
             if _is_finite(value):

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations) -> None:
     """Draw the learning curve, and print where everything is and how the session went."""
+    # numbers of this session
     env_steps, agent_steps, seconds = progress.session
     parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"
     if progress.timed < progress.iterations:
         parts += f", in the {progress.timed:,} of {progress.iterations:,} iterations that were logged or saved"
     done = f"{env_steps:,} in {duration(seconds)} ({env_steps / seconds:,.0f} per second)"
+    # rows that every run has
     rows = [
         ("run folder", str(run.path)),
         ("learning curve", drawn_curve(run)),
@@ -27,6 +29,7 @@ def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations
         ("agent steps", f"{agent_steps:,} ({agent_steps / seconds:,.0f} per second)"),
         ("time", parts),
     ]
+    # rows of evaluations and policies
     if evaluations.ending:
         rows.insert(0, ("ended early", evaluations.ending))
     for name, last in progress.last.items():

@@ -113,6 +113,7 @@ class TrainingProgress:
 
     def update(self, metrics: Mapping[str, Any]) -> None:
         """Take in the metrics of an iteration."""
+        # counters and times
         self.env_steps = int(metrics.get("env_steps", self.env_steps))
         self._agents = int(metrics.get("agent_steps", 0)) // max(self.env_steps, 1)
         self.iterations += 1
@@ -121,15 +122,18 @@ class TrainingProgress:
         self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
         self.update_seconds += _number(metrics.get("perf/update_s")) or 0.0
         self._speed = _number(metrics.get("perf/env_steps_per_s")) or self._speed
+        # episodes and evaluations
         self._take_episodes(metrics)
         for name in self.last:
             score = _number(metrics.get(f"eval/{name}/score"))
             self._scores |= {name: score} if score is not None else {}
+        # losses, first and latest
         for name in _loss_names(metrics) if self._with_losses else ():
             value = _number(metrics[name])
             if value is not None:
                 heading = name.removeprefix("losses/").replace("/", ": ").replace("_", " ")
                 self._losses[heading] = self._losses.get(heading, (value, value))[0], value
+        # a line from time to time, where no display is live
         if self._live is None and (self._clock() >= self._next_line or self.env_steps >= self._total):
             self._next_line = self._clock() + self._interval
             self._console.print(self._line(), markup=False, highlight=False, soft_wrap=True)
@@ -182,6 +186,7 @@ class TrainingProgress:
         return f"{speed:,.0f} env steps/s, {speed * self._agents:,.0f} agent steps/s"
 
     def _display(self) -> Group:
+        # the bar, and times below it
         bar = Table.grid(padding=(0, 2))
         bar.add_row(
             ProgressBar(total=self._total, completed=min(self.env_steps, self._total), width=30),
@@ -191,6 +196,7 @@ class TrainingProgress:
         speed = self._speeds() if self._agents else "first rollout"
         length = f", episodes of {self._length:,.1f} steps" if self._length else ""
         clock = Text(f"{duration(self.elapsed)} elapsed, {self._left()} left, {speed}{length}", style="dim")
+        # a row for each policy
         table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("policy")
         for heading in ("mean return", self.beginning, *(["evaluated"] if self._scores else [])):
@@ -200,6 +206,7 @@ class TrainingProgress:
             score = [shown(self._scores.get(name))] if self._scores else []
             curve = self._curves[name].drawn(ascii_only=self._console.options.ascii_only)
             table.add_row(Text(name), shown(value), shown(self.first[name]), *score, curve)
+        # other numbers
         also = {**self.own, **self._losses}
         return Group(bar, clock, table, _table(also, self.beginning)) if also else Group(bar, clock, table)
 

@@ -79,8 +79,10 @@ def run_session(
     environment = get_environment(run.config.name)
     if not environment.resumable:
         print(f"{environment.name}: checkpoints do not hold its envs; a resumed run begins new episodes", flush=True)
+    # the session's start and machine, in the run folder
     machine = describe_machine(str(trainer.world.device))
     run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})
+    # listeners to the metrics
     progress = TrainingProgress(run.config, env_steps=trainer.env_steps, losses=losses)
     collapse, unrewarded = CollapseDetector(run.config), Unrewarded(run.config.policy)
 
@@ -91,6 +93,7 @@ def run_session(
         if on_iteration is not None:
             on_iteration(metrics)
 
+    # training, to its end or a signal
     try:
         with StopOnSignal() as signals, progress:
             trainer.train(run, on_iteration=follow, stop=lambda: signals() or is_reached(stop_at, trainer))
@@ -101,10 +104,12 @@ def run_session(
         if trainer.processes.several:
             raise SystemExit(signals.exit_status) from None  # the others learn of it
         return signals.exit_status
+    # a finished run
     if trainer.is_finished:
         print_summary(run, progress, trainer.evaluations)
         _print_unrewarded(unrewarded)
         return 0
+    # an early end, to be continued
     drawn_curve(run)
     out = sys.stderr if signals() else sys.stdout
     how = f"ended by {signals.received.name}" if signals.received else "stopped"

@@ -52,11 +52,13 @@ class VectorMasks:
         key = mask_in(infos)
         if key is None or self.there_are:
             return
+        # the form of actions that a mask is for
         there = np.flatnonzero(infos.get(f"_{key}", np.ones(self._num_envs, np.bool_)))
         if there.size:
             self.action = form_for(
                 row_of(_without_flags(infos[key]), there[0], f"{self._where}: infos[{key!r}]"), self.action
             )
+        # whether masks can be used
         self.there_are = self.action.num_choices > 0
         self._last = self._begun = self._all()
         if not self.there_are:

@@ -47,11 +47,14 @@ class Calling:
             raise DeclarationError(self._report(error, trace)) from error
 
     def _report(self, error: Exception, trace: TracebackType | None) -> str:
+        # the env, from the trace of a loop over envs
         env, action, raised = self._env, self._action, error
         if env is None:
             env, raised = _in_loop(error, trace)
             action = action if env is None or action is None else of_env(action, env)
+        # place of the call
         where = f"{Place(self._where, env, self._agent)}:"
+        # the fault
         if isinstance(raised, BadResultError):
             return f"{where} {raised}"
         called, missing = f"{where} {self._call}({'' if action is None else _short(action)})", missing_package(raised)

@@ -40,6 +40,7 @@ class ActionForm:
     """
 
     def __init__(self, space: Any, where: str, masks: str = "") -> None:
+        # a space whose numbers lie in one row
         self.space, self._where = as_gymnasium(space), where
         self._leaves = list(leaves(self.space))
         flat = _flat([leaf for _, leaf in self._leaves])
@@ -50,11 +51,13 @@ class ActionForm:
             )
         if isinstance(flat, Box) and not flat.low.size:
             raise DeclarationError(f"{where}: actions are in {short(self.space)}, which holds no number")
+        # the form in which the store has them
         self.is_joint = masks == "joint"
         self._flat = flat if not masks or isinstance(flat, Choices) else _counted(flat)
         self.counts = _counts(self._flat)
         self.stored: Space = Discrete(math.prod(self.counts)) if self.is_joint else stored_action(self._flat)
         self.taken = None if self.is_joint or self.stored is self._flat else self._flat
+        # choices that a policy can have outputs for
         if sum(self.counts) > MOST_CHOICES and isinstance(self.stored, Choices):
             raise DeclarationError(
                 f"{where}: actions are in {short(self.space)}; expected at most {MOST_CHOICES:,} choices, since a "
@@ -122,11 +125,14 @@ def _built(space: Space, parts: Mapping[tuple[Any, ...], np.ndarray], path: tupl
 
 def _flat(parts: list[Space]) -> Space | None:
     """One space of the numbers of all leaves; None if there is none that loses nothing."""
+    # a single space
     if len(parts) == 1 and isinstance(parts[0], (*Choices, Box)):
         return parts[0]
+    # choices, one after the other
     if parts and all(isinstance(leaf, Choices) for leaf in parts):
         starts = [np.broadcast_to(np.asarray(getattr(leaf, "start", 0)).ravel(), len(_counts(leaf))) for leaf in parts]
         return MultiDiscrete(np.concatenate([_counts(leaf) for leaf in parts]), start=np.concatenate(starts))
+    # boxes that are all of whole numbers, or all of others
     boxes = [leaf for leaf in parts if isinstance(leaf, Box)]
     if not boxes or len(boxes) < len(parts) or len({is_whole(leaf) for leaf in boxes}) > 1:
         return None

@@ -29,12 +29,15 @@ def lost_number(values: np.ndarray, stored: Space) -> tuple[int, str] | None:
     Returns:
         Its index in the first axis, and a text.
     """
+    # floats, which may be rounded
     if isinstance(stored, Box) and stored.dtype.kind == "f":
         return _of_float(values, stored.dtype)
+    # values that the store holds as they are
     if values.dtype == stored.dtype and isinstance(stored, Box):
         return None
     if values.dtype == np.bool_ and isinstance(stored, MultiBinary):
         return None
+    # whole numbers, within the range of the space
     if isinstance(stored, Box):
         limits = np.iinfo(stored.dtype) if stored.dtype.kind in "iu" else None
         low: Any = 0 if limits is None else limits.min  # of truth values
@@ -53,11 +56,13 @@ def _of_float(values: np.ndarray, dtype: Any) -> tuple[int, str] | None:
     """The first whole number that a float rounds, or float that becomes infinite."""
     if np.can_cast(values.dtype, dtype) or not values.size:
         return None
+    # wider floats, which may become infinite
     if values.dtype.kind == "f":
         if values.dtype.itemsize <= dtype.itemsize or not np.abs(values).max() > np.finfo(dtype).max:
             return None
         is_lost = np.isfinite(values) & (np.abs(values) > np.finfo(dtype).max)
         return _first(values, is_lost, f"numbers within the range of {dtype}")
+    # whole numbers, which may be rounded
     if dtype == np.float32 and values.min() >= -_WHOLE_IN_FLOAT32 and values.max() <= _WHOLE_IN_FLOAT32:
         return None
     with np.errstate(over="ignore", invalid="ignore"):

@@ -92,13 +92,16 @@ class Muon(Adam):
         """Take one step along the present gradient; Adam updates the part that belongs to no matrix."""
         gradient = self._vector.grad
         assert gradient is not None
+        # Adam's step, with gradients of zero where the matrices are
         whole = gradient.clone()
         gradient.mul_(self._of_adam)
         super().step()
         gradient.copy_(whole)
+        # the matrices' momentum, which is saved with this optimizer's state
         state = self.state[self._vector]
         if "momentum_buffer" not in state:
             state["momentum_buffer"] = torch.zeros_like(self._vector)
+        # the matrices' step, at this optimizer's learning rate
         self._moves.zero_()
         for matrix, part in zip(self._matrices, self._parts, strict=True):
             part.grad = matrix.of(whole)

@@ -28,14 +28,17 @@ class KernelEstimates(Estimates):
         self._world = world = collector.world
         placed, steps = world.groups[group], collector.num_steps
         per_step = (steps, world.num_envs, placed.size)
+        # arrays of the estimate
         names = ("values", "log_ratios", "final_values", "advantages", "returns")
         shapes: dict[str, tuple[int, ...]] = {**dict.fromkeys(names, per_step), "next_values": per_step[1:]}
         self._names = {name: f"estimate_{name}_{group}" for name in shapes}
         for name, shape in shapes.items():
             world.add(Array(self._names[name], "float32", shape, "world", initial=0.0), kept="derived")
+        # flags that are not recorded: a placeholder takes their place
         flags = {"LEAVING": "agent_terminated", "CUTTING": "agent_truncated", "MASKED": "agent_mask"}
         recorded = {flag: name in collector.outcomes.optional for flag, name in flags.items()}
         unread = {f"rollout_{name}": "rollout_terminated" for flag, name in flags.items() if not recorded[flag]}
+        # the kernels, bound once the store is sealed
         self._kernels = world.kernels(
             SOURCE,
             {

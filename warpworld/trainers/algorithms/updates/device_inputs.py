@@ -29,6 +29,7 @@ class DeviceInputs:
 
     def __init__(self, collector: Collector, name: str, rows: int, numbers: Sequence[str]) -> None:
         self._world, self._names = collector.world, tuple(numbers)
+        # arrays of this update, each under a name of its own
         arrays = {
             "dials": ("int32", SEED_WORDS + len(self._names), "seed and settings of an update"),
             "epoch": ("int64", 1, "number of the pass whose permutation is drawn"),
@@ -37,6 +38,7 @@ class DeviceInputs:
         aliases = {array: f"update_{array}_{name}" for array in arrays}
         for array, (dtype, size, doc) in arrays.items():
             self._world.add(Array(aliases[array], dtype, (size,), "world", initial=0, doc=doc), kept="derived")
+        # the kernel that draws the order of a pass
         self._kernels = self._world.kernels(
             SOURCE, {"NUM_AGENTS": 1, "COUNT": rows}, aliases={**aliases, "seed": aliases["dials"]}
         )
