@@ -193,6 +193,18 @@ class WorldStore:
         """
         self.record_copy(Copy(source, target, row=row))
 
+    def recorded(self, name: str) -> str:
+        """Record an array in an array of its own, as ``record``, once; the name of the copy, ``x_of_step`` for ``x``.
+
+        Args:
+            name: an array per agent or per env.
+        """
+        copy, array = f"{name}_of_step", self.data.array(name)
+        if copy not in self.data:
+            self.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
+            self.record(name, copy)
+        return copy
+
     def record_copy(self, copy: Copy) -> None:
         """Make a copy in every step, as ``record``."""
         self._extend(copy)

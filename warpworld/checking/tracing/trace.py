@@ -13,7 +13,6 @@ import numpy as np
 
 from warpworld.checking.tracing.columns import sources
 from warpworld.checking.tracing.tables import Table, is_trace, table_for
-from warpworld.environment import Array
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError, suggest
 from warpworld.files import check_file, reason, replacing
 from warpworld.world import World
@@ -82,10 +81,9 @@ class Trace:
         self.timestep, self.done = 0, False
         self._shown = sources(world, [world.data.array(name) for name in _chosen(world, arrays)])
         _check_replaceable(self.path)
-        self._copies = {source.array.name: self._copied(source.array) for source in self._shown}
-        for name in ("terminated", "truncated"):
-            if name not in self._copies:
-                self._copies[name] = self._copied(world.data.array(name))
+        names = dict.fromkeys([*(source.array.name for source in self._shown), "terminated", "truncated"])
+        # of an array per agent or env, made in every step, behind the phases; traces of several envs share them
+        self._copies = {name: None if world.data.array(name).per == "world" else world.recorded(name) for name in names}
         self._agents = sorted((i, group.name) for group in world.groups.values() for i in group.numbers)
         self._files = contextlib.ExitStack()
         self._table: Table | None = None
@@ -132,17 +130,6 @@ class Trace:
             self.done = self._episode == self._episodes
             if not self.done:
                 self.reset()
-
-    def _copied(self, array: Array) -> str | None:
-        """Name of the copy that the world makes of an array in every step, behind the phases; None if it needs none."""
-        if array.per == "world":
-            return None
-        copy = f"traced_{array.name}"
-        known = self._world.data.array(copy) if copy in self._world.data else None
-        if known is None or (known.per, known.shape, known.dtype) != (array.per, array.shape, array.dtype):
-            self._world.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
-            self._world.record(array.name, copy)
-        return copy  # which traces of several envs share
 
     def _own(self, name: str) -> torch.Tensor:
         """Contents of an array of this env, or of the world."""
