@@ -6,7 +6,7 @@ import json
 import os
 import re
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +23,7 @@ from warpworld.runs import (
     RunData,
     Unrewarded,
     final_returns,
+    flat,
     own_metrics,
     statistics_of,
 )
@@ -246,10 +247,10 @@ def replays(data: Sequence[RunData], texts: Mapping[Path, str]) -> str:
 
 def settings(data: Sequence[RunData]) -> str:
     """Settings: of one run by section; of several in a table, those that differ on top and highlighted."""
-    flat = [dict(_flat(run.config.settings)) for run in data]
-    keys = list(dict.fromkeys(key for found in flat for key in found))
+    of_runs = [dict(flat(run.config.settings)) for run in data]
+    keys = list(dict.fromkeys(key for found in of_runs for key in found))
     if len(data) > 1:
-        rows = [[key, *(_value(found, key) for found in flat)] for key in keys]
+        rows = [[key, *(_value(found, key) for found in of_runs)] for key in keys]
         rows.sort(key=_is_same)
         table = _table(["", *(run.label for run in data)], rows, changed=[not _is_same(row) for row in rows])
         return _section("Settings", f'<div class="card">{table}</div>', "those that differ between the runs on top")
@@ -258,7 +259,7 @@ def settings(data: Sequence[RunData]) -> str:
         by_section.setdefault(_section_of(key), []).append(key)
     cards = []
     for name, members in by_section.items():
-        table = _table([], [[key.removeprefix(f"{name}."), _value(flat[0], key)] for key in members])
+        table = _table([], [[key.removeprefix(f"{name}."), _value(of_runs[0], key)] for key in members])
         cards.append(f'<div class="card"><h3>{escaped(name)}</h3>{table}</div>')
     return _section("Settings", f'<div class="cards">{"".join(cards)}</div>')
 
@@ -294,14 +295,6 @@ def files(data: Sequence[RunData], folder: Path) -> str:
 def _link(path: Path, folder: Path) -> str:
     relative = os.path.relpath(path.resolve(), folder.resolve())
     return escaped(quote(os.fsencode(relative)))
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _section_of(key: str) -> str:

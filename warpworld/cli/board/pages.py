@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.resources
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from string import Template
 
@@ -16,6 +15,7 @@ from warpworld.report import asset, read_replay, replay_page_of, style
 from warpworld.runs import RunFolder
 
 SCRIPTS = ("lines.js", "runs.js", "details.js", "board.js")
+_asset = partial(asset, folder=__package__)
 
 
 def board_page(folder: Path) -> str:
@@ -53,7 +53,3 @@ def _hashes(page: str, tag: str) -> list[str]:
     texts = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
     digests = (hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest() for text in texts)
     return [f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests]
-
-
-def _asset(name: str) -> str:
-    return importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8").rstrip()

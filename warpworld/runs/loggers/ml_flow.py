@@ -12,7 +12,7 @@ from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason, replace_text
 from warpworld.runs.loggers.hyperparameters import by_key
-from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, numbers
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, imported, numbers
 
 _FORBIDDEN = re.compile(r"[^\w. /-]", re.ASCII)  # in names of metrics
 _MOST_PARAMS, _LONGEST = 100, 500  # that MLflow takes at once, and of a value
@@ -27,14 +27,14 @@ class MLflow(Logger):
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
         super().__init__(folder, config)
-        self._mlflow = import_mlflow()
+        self._mlflow = imported("mlflow", "entities", "tracking")
         self._client: Any = None
         self._id, self._known = "", 0  # env steps whose numbers are there already
 
     @classmethod
     def check_available(cls, config: RunConfig) -> None:
         """Check that the package is installed. Raises RunError: it is not."""
-        import_mlflow()
+        imported("mlflow", "entities", "tracking")
 
     def log(self, metrics: Metrics) -> None:
         """Send every finite number; steps that a killed session has sent already are left out."""
@@ -103,20 +103,3 @@ class MLflow(Logger):
                 f"MLflow cannot be reached or written: {reason(error)}; check MLFLOW_TRACKING_URI, or set "
                 "saving.mlflow=null"
             ) from error
-
-
-def import_mlflow() -> Any:
-    """The mlflow package.
-
-    Raises:
-        RunError: it is not installed.
-    """
-    try:
-        import mlflow.entities
-        import mlflow.tracking
-    except ImportError as error:
-        raise RunError(
-            "saving.mlflow needs the package mlflow, which is not installed: pip install 'warpworld[mlflow]', "
-            "or set saving.mlflow=null"
-        ) from error
-    return mlflow

@@ -9,7 +9,7 @@ from typing import Any
 from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason, replace_text
-from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, numbers
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, imported, numbers
 
 
 class WeightsAndBiases(Logger):
@@ -25,7 +25,7 @@ class WeightsAndBiases(Logger):
     @classmethod
     def check_available(cls, config: RunConfig) -> None:
         """Check that the package is installed. Raises RunError: it is not."""
-        import_wandb()
+        imported("wandb")
 
     def log(self, metrics: Metrics) -> None:
         """Send every finite number; steps that the site has already are ignored there."""
@@ -54,7 +54,7 @@ class WeightsAndBiases(Logger):
         except OSError as error:
             raise cannot_write(path, error) from error
         try:
-            return import_wandb().init(
+            return imported("wandb").init(
                 project=self.config.saving.wandb,
                 id=identity,
                 name=readable(self.folder.name),
@@ -67,19 +67,3 @@ class WeightsAndBiases(Logger):
                 f"Weights & Biases cannot be started: {reason(error)}; "
                 "log in with `wandb login`, or set WANDB_MODE=offline, or saving.wandb=null"
             ) from error
-
-
-def import_wandb() -> Any:
-    """The wandb package.
-
-    Raises:
-        RunError: it is not installed.
-    """
-    try:
-        import wandb
-    except ImportError as error:
-        raise RunError(
-            "saving.wandb needs the package wandb, which is not installed: pip install 'warpworld[wandb]', "
-            "or set saving.wandb=null"
-        ) from error
-    return wandb
