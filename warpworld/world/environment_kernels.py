@@ -107,5 +107,5 @@ class EnvironmentKernels:
 
     def step(self, kernel: Kernel, number: int, active_only: bool) -> RunKernel:
         """The step that runs a kernel of the built file under a number, for all envs or for the active ones."""
-        assert self.functions is not None  # a plan has kernels only where there is a file
+        assert self.functions is not None  # a pipeline has kernels only where there is a file
         return self.functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)

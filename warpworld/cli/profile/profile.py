@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from warpworld.cli.profile.machine import Peak, measure_peak
 from warpworld.cli.profile.operations import Operations
+from warpworld.cli.profile.peak import Peak, measure_peak
 from warpworld.cli.profile.span_timer import SpanTimer
 from warpworld.config import RunConfig, config_from_dict, endless
 from warpworld.trainers import Trainer, timed_iterations

@@ -66,7 +66,7 @@ class Sweep(Section):
     )
 
 
-class SweepPlan:
+class SweepFile:
     """A sweep whose file and whose values were checked.
 
     Args:

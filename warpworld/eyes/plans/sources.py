@@ -6,8 +6,8 @@ from pathlib import Path
 
 from warpworld.errors import PlanError
 from warpworld.eyes.plans.cubicasa import load_cubicasa
-from warpworld.eyes.plans.files import load_plan
 from warpworld.eyes.plans.plan import Plan
+from warpworld.eyes.plans.plan_files import load_plan
 from warpworld.files import reason
 
 DRAWING = "model.svg"  # what a folder of CubiCasa5k holds

@@ -20,8 +20,8 @@ from warpworld.managers import (
     content_key,
     explain_failure,
 )
+from warpworld.managers.cpu.free_memory import available_memory
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
-from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.native_runtime import headers, processor, runtime
 from warpworld.managers.cpu.program import CpuProgram

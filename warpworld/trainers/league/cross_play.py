@@ -21,7 +21,7 @@ from warpworld.trainers.collecting import Player, Scripted
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.league.opponents import thinned
 from warpworld.trainers.league.ratings import fitted_ratings
-from warpworld.trainers.league.saved import read_saved_state
+from warpworld.trainers.league.saved_state import read_saved_state
 from warpworld.trainers.play import play_groups
 
 _Selves = Mapping[int, Mapping[str, Player]]  # the policies of each checkpoint

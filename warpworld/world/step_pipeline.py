@@ -1,4 +1,4 @@
-"""Plan of a world's step and reset, in order, before they are bound to its store."""
+"""The pipeline of a world: its step and reset, in order, before they are bound to its store."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Entry = Kernel | Callable[..., None]
 KernelStep = Callable[[Kernel, int, bool], Step]
 
 
-class StepPlan:
-    """The order of a world's work.
+class StepPipeline:
+    """The steps of a world's work, in order.
 
     A step begins, runs the phases and ends; then it records what the phases left, and begins new episodes in the envs
     that are reset in it: the initial values of their arrays are copied back, and their resets run. Those are the envs
@@ -99,8 +99,8 @@ class StepPlan:
         self._check_numbers()
         return MAX_KERNELS - self._num_others
 
-    def take_over(self, other: StepPlan) -> None:
-        """Record and restore what a plan of the same environment does, and number other kernels after its own."""
+    def take_over(self, other: StepPipeline) -> None:
+        """Record and restore what the pipeline of the same environment does, and number other kernels after its own."""
         self.recorded, self.restored = list(other.recorded), list(other.restored)
         self._num_others = other._num_others
 

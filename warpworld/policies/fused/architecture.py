@@ -1,4 +1,4 @@
-"""Plans of the networks that can be run in C++."""
+"""Architectures of the networks that can be run in C++."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, Layers, MinGRU, MultiInput, Recurrent, Shared
-from warpworld.policies.fused.layout import PADDING, HeadShape, Trunk, View, Weights
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
+from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 
@@ -45,8 +45,8 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The networks of a policy.
+class Architecture:
+    """Layers of the networks of a policy, as the C++ side has them.
 
     Attributes:
         trunks: one that both heads read, or one for each.
@@ -84,8 +84,8 @@ class Plan:
         return own + [(head.layer.weight, head.layer.bias) for head in (self.actor, self.critic)]
 
 
-def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
-    """Plan the C++ side of a packaged model in float32 on the cpu.
+def architecture_of(model: nn.Module, lanes: int, in_pairs: bool = False) -> Architecture:
+    """Describe the C++ side of a packaged model in float32 on the cpu.
 
     Args:
         model: "mlp" or "multi_input", or one of them that is shared or has a memory.
@@ -100,7 +100,7 @@ def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
         trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes, in_pairs)
         top = encoded(trunk, model.encoder)
         trunk.finish(trunk.cell(_cell(model.cell), top) if isinstance(model, Recurrent) else top, heads=2)
-        built = Plan([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
+        built = Architecture([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
     else:
         assert isinstance(model, MLP | MultiInput)
         parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
@@ -108,7 +108,7 @@ def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
         for trunk, (encoder, _) in zip(trunks, parts, strict=True):
             trunk.finish(encoded(trunk, encoder), heads=1)
         actor, critic = (_head(i, trunks[i], head) for i, (_, head) in enumerate(parts))
-        built = Plan(trunks, actor, critic)
+        built = Architecture(trunks, actor, critic)
     for trunk in built.trunks:
         if trunk.num_layers > MAX_LAYERS or trunk.num_slabs > MAX_SLABS:
             raise UnfitError(f"it has {trunk.num_layers} layers before its last, more than {MAX_LAYERS}")
@@ -118,7 +118,7 @@ def plan(model: nn.Module, lanes: int, in_pairs: bool = False) -> Plan:
 def why_not(model: nn.Module) -> str | None:
     """Reason why a model cannot be run in C++; None if it can."""
     try:
-        plan(model, lanes=1)
+        architecture_of(model, lanes=1)
     except UnfitError as reason:
         return str(reason)
     return None

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from warpworld.drawing import escaped
+from warpworld.report.bundles import bundles
 from warpworld.report.charts import Panel, Series, legend_of, panel_figure
 from warpworld.report.replay import replay_element
-from warpworld.report.seeds import bundles
 from warpworld.runs import (
     FEWEST,
     HEADING,

@@ -17,7 +17,7 @@ from warpworld import Array, Kernel, eager_phase
 from warpworld.errors import DeclarationError
 from warpworld.managers.program import BeginReset, BeginStep, Copy, EndStep
 from warpworld.world.phases import PythonStep
-from warpworld.world.step_plan import StepPlan
+from warpworld.world.step_pipeline import StepPipeline
 
 SOURCE = Path("kernels.cu")
 
@@ -30,8 +30,8 @@ class Run(NamedTuple):
     active_only: bool
 
 
-def plan(*arrays: Array, kernels: tuple[str, ...] | None = ("step", "reset"), **options: Any) -> StepPlan:
-    return StepPlan(environment(SOURCE if kernels else None, arrays, **options), kernels, "same_step")
+def pipeline(*arrays: Array, kernels: tuple[str, ...] | None = ("step", "reset"), **options: Any) -> StepPipeline:
+    return StepPipeline(environment(SOURCE if kernels else None, arrays, **options), kernels, "same_step")
 
 
 def restore(name: str) -> Copy:
@@ -54,8 +54,8 @@ class TestOrder:
     WIDE = Kernel("draw", threads_per_env=70)
     ARRAYS = (Array("x", "int32", initial=1, on_reset="initial"), Array("y", "int32", initial=2, on_reset="initial"))
 
-    def made(self) -> StepPlan:
-        return plan(*self.ARRAYS, phases=["step", move, self.WIDE], resets=[clear, "reset"])
+    def made(self) -> StepPipeline:
+        return pipeline(*self.ARRAYS, phases=["step", move, self.WIDE], resets=[clear, "reset"])
 
     def test_a_step(self) -> None:
         made = self.made()
@@ -134,22 +134,22 @@ class TestResets:
     def test_the_default_kernel_may_be_missing(
         self, kernels: tuple[str, ...], initial: int | None, expected: list[str]
     ) -> None:
-        made = plan(Array("x", "int32", initial=initial), kernels=kernels)
+        made = pipeline(Array("x", "int32", initial=initial), kernels=kernels)
         assert [kernel.name for kernel in made.kernels] == ["step", *expected]
 
     @pytest.mark.parametrize("kernels", [("step",), None])
     def test_others_may_not(self, kernels: tuple[str, ...] | None) -> None:
         phases = [move] if kernels is None else ["step"]
-        made = plan(Array("x", "int32", initial=0), kernels=kernels, phases=phases, resets=[clear])
+        made = pipeline(Array("x", "int32", initial=0), kernels=kernels, phases=phases, resets=[clear])
         assert made.reset(Run) == [BeginReset(), PythonStep(clear, 1)]
 
     def test_without_a_source_file(self) -> None:
-        made = plan(Array("x", "int32"), kernels=None, phases=[move])
+        made = pipeline(Array("x", "int32"), kernels=None, phases=[move])
         assert made.step(Run) == [BeginStep(), PythonStep(move, 0), EndStep()]
         message = r"^Toy: phases\(\) or resets\(\) name kernels, but the class has no `source` file$"
         for given in ({"phases": ["step"]}, {"phases": [move], "resets": [Kernel("reset")]}):
             with pytest.raises(DeclarationError, match=message):
-                plan(kernels=None, **given)
+                pipeline(kernels=None, **given)
 
 
 class TestRestored:
@@ -163,13 +163,13 @@ class TestRestored:
     )
 
     def test_beside_resets_those_that_ask_for_it(self) -> None:
-        assert names(plan(*self.ARRAYS).restored) == ["asking", "of_env"]
+        assert names(pipeline(*self.ARRAYS).restored) == ["asking", "of_env"]
 
     def test_without_resets_all_that_are_not_kept(self) -> None:
-        assert names(plan(*self.ARRAYS, resets=[]).restored) == ["of_kernel", "asking", "of_env"]
+        assert names(pipeline(*self.ARRAYS, resets=[]).restored) == ["of_kernel", "asking", "of_env"]
 
     def test_initial_values_are_an_env_s_part(self) -> None:
-        found = {array.name: array for array in plan(*self.ARRAYS, resets=[]).initial_values(num_agents=2)}
+        found = {array.name: array for array in pipeline(*self.ARRAYS, resets=[]).initial_values(num_agents=2)}
         assert list(found) == ["of_kernel_initial", "asking_initial", "of_env_initial"]
         assert {(array.dtype, array.per) for array in found.values()} == {("int32", "world")}
         assert found["of_kernel_initial"].initial.tolist() == [1, 1]
@@ -182,20 +182,20 @@ class TestRestored:
             r"broadcasts to \(2,\)$"
         )
         with pytest.raises(DeclarationError, match=message):
-            plan(Array("x", "int32", initial=np.zeros((6, 2))), resets=[]).initial_values(num_agents=2)
+            pipeline(Array("x", "int32", initial=np.zeros((6, 2))), resets=[]).initial_values(num_agents=2)
 
 
 class TestNumbers:
     def test_other_kernels_count_down(self) -> None:
-        made = plan()
+        made = pipeline()
         assert [made.number_of_another() for _ in range(14)] == list(range(15, 1, -1))
         with pytest.raises(DeclarationError, match=r"^Toy: 2 phases and resets and 15 other kernels: at most 16$"):
             made.number_of_another()
 
     def test_too_many_of_ones_own(self) -> None:
-        plan(phases=[move] * 15)
+        pipeline(phases=[move] * 15)
         with pytest.raises(DeclarationError, match=r"^Toy: 17 phases and resets and 0 other kernels: at most 16$"):
-            plan(phases=[move] * 16)
+            pipeline(phases=[move] * 16)
 
     @pytest.mark.parametrize("kernel_first", [True, False])
     def test_they_keep_random_numbers_apart(self, toy: Toy, kernel_first: bool) -> None:
@@ -233,8 +233,8 @@ def test_eager_phases() -> None:
         def __repr__(self) -> str:
             return "Feel()"
 
-    assert plan(phases=["step", move, look], resets=[Feel()]).eager_phases == ["look", "Feel()"]
-    assert plan(phases=["step", move]).eager_phases == []
+    assert pipeline(phases=["step", move, look], resets=[Feel()]).eager_phases == ["look", "Feel()"]
+    assert pipeline(phases=["step", move]).eager_phases == []
 
 
 @pytest.mark.parametrize("where", ["phases", "resets"])
@@ -242,4 +242,4 @@ def test_eager_phases() -> None:
 def test_what_is_no_phase(where: str, entry: Any) -> None:
     message = f"Toy: phase {entry!r}, expected a kernel's name, a Kernel or a callable"
     with pytest.raises(DeclarationError, match=f"^{re.escape(message)}$"):
-        plan(**{where: [entry]})  # type: ignore[arg-type]
+        pipeline(**{where: [entry]})  # type: ignore[arg-type]
