@@ -22,7 +22,8 @@ class MLflow(Logger):
     """A run in MLflow, where ``MLFLOW_TRACKING_URI`` says; a resumed one continues under the id in ``mlflow_id``.
 
     The run belongs to the experiment ``saving.mlflow``, which is made where there is none of the name. The settings are
-    kept as parameters, by dotted key.
+    kept as parameters, by dotted key. Nothing is rewound: a resumed run repeats the same numbers, and the first of each
+    step are kept.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -48,12 +49,6 @@ class MLflow(Logger):
                 client.log_batch(self._id, metrics=sent)
 
         self._do(send)
-
-    def rewind(self, iteration: int, env_steps: int) -> None:
-        """Do nothing: a resumed run repeats the same numbers, and the first of each step are kept."""
-
-    def sync(self) -> None:
-        """Do nothing: the server keeps what it was sent."""
 
     def close(self) -> None:
         """Mark the run as finished; a later ``log`` reopens it."""

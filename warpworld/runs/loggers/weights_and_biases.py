@@ -15,7 +15,8 @@ from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, importe
 class WeightsAndBiases(Logger):
     """A run on Weights & Biases; a resumed one continues under the same id, which a file of the run folder holds.
 
-    ``saving.wandb`` is the project. The configuration is shown beside the curves.
+    ``saving.wandb`` is the project. The configuration is shown beside the curves. Nothing is rewound: a resumed run
+    repeats the same numbers, and the site keeps the first of each step.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -32,12 +33,6 @@ class WeightsAndBiases(Logger):
         if self._run is None:
             self._run = self._start()
         self._run.log(dict(numbers(metrics)), step=int(metrics.get("env_steps", 0)))
-
-    def rewind(self, iteration: int, env_steps: int) -> None:
-        """Do nothing: a resumed run repeats the same numbers, and the site keeps the first of each step."""
-
-    def sync(self) -> None:
-        """Do nothing: the package keeps its own files."""
 
     def close(self) -> None:
         """End the session."""
