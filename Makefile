@@ -87,8 +87,8 @@ lint: $(STAMP) ## Check style and formatting
 types: $(STAMP) ## Check types
 	$(BIN)/python -m mypy
 
-bench: $(STAMP) ## Measure speed on this machine
-	$(BIN)/warpworld bench $(ARGS)
+bench: $(STAMP) ## Measure speed on this machine, beside the peers that are installed
+	$(BIN)/python -m benchmarks $(ARGS)
 
 # Without $(VENV) by the machine's own Python: a machine that reaches no package index has what it needs on PYTHONPATH.
 gpu: ## Check and measure the cuda backend on this machine's GPU

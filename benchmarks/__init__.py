@@ -1,1 +1,1 @@
-"""Speed of stepping worlds and of learning in them, beside peers in the same run. ``warpworld bench`` prints it."""
+"""Speed of stepping worlds and of learning in them, beside peers in the same run: ``python -m benchmarks``."""

@@ -1,6 +1,6 @@
 """What an agent step costs as agents grow: CPU time of one core, so that other work counts less.
 
-``python -m warpworld.benchmarks.crowds [WORD]`` prints a table of the environments whose line has the word; ``--save
+``python -m benchmarks.crowds [WORD]`` prints a table of the environments whose line has the word; ``--save
 FILE`` keeps it as JSON, ``--draw FILE`` draws it. The best of several windows counts. Worlds grow with their agents
 where the originals' do, so that crowds are as dense. Behind the times stand the bytes of the store for each agent.
 """
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import warpworld
+from warpworld.cli.bench.conditions import conditions
 from warpworld.drawing.figures import figure
 from warpworld.drawing.palette import SERIES
 from warpworld.environment import get_environment
@@ -25,7 +26,6 @@ from warpworld.files import replace_text
 
 from .gallery.battle import MAPS
 from .gallery.foraging import CROWD as ONE_FIELD
-from .main import conditions
 from .worlds import random_actions
 
 Costs = dict[str, dict[int, tuple[float, float]]]  # by line and number of agents: ns of a step, bytes of the store
@@ -124,7 +124,7 @@ def _window(world: warpworld.World) -> float:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, or load what was measured; print the table, and draw it."""
-    parser = argparse.ArgumentParser(prog="python -m warpworld.benchmarks.crowds", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.crowds", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD", help="lines that have them all (default: all lines)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="the table as JSON, with machine and commit")
     parser.add_argument("--load", type=Path, metavar="FILE", help="show what was saved; measure nothing")

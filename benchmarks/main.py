@@ -1,16 +1,15 @@
-"""Measures, prints the table, saves it: what ``warpworld bench`` runs."""
+"""Measurement of all tables of ``python -m benchmarks``, which are printed and saved."""
 
 from __future__ import annotations
 
 import json
-import platform
-import subprocess
-import time
 from pathlib import Path
 
-from warpworld.errors import BuildError, DeclarationError, suggest
+from warpworld.cli.bench.conditions import conditions
+from warpworld.errors import DeclarationError, suggest
 from warpworld.managers.cpu.host_compiler import find_compiler
 from warpworld.managers.cpu.workers import available_cores
+from warpworld.runs.machine import processor_name
 
 from . import adapters, brute_force, exported, gallery, learning, off_policy, peers, replay, shares, worlds
 from .rows import (
@@ -76,7 +75,7 @@ def run(only: str | None = None, seconds: float = 0.2, save: str | Path | None =
     if learning_times:
         print_learning_times(learning_times)
     found = ", ".join([*peers.installed(), *learning.libraries()]) or "none"
-    print(f"{_processor()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
+    print(f"{processor_name()}, {available_cores()} cores; {find_compiler().version}; peers installed: {found}")
     if save:
         path = Path(save)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,37 +97,3 @@ def _check(only: str) -> None:
     if only in whole or any(only in name for name in partly) or any(name.startswith(only) for name in families):
         return
     raise DeclarationError(f"no benchmark's name contains '{only}'.{suggest(only, names)} Known: {', '.join(names)}")
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    return next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )
-
-
-def _compiler() -> str | None:
-    """The host's C++ compiler; a GPU needs none."""
-    try:
-        return find_compiler().version
-    except BuildError:
-        return None
-
-
-def conditions() -> dict[str, object]:
-    """Date, commit, machine, compiler and Python of a measurement."""
-    try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-        ).stdout.strip()
-    except OSError:
-        commit = ""
-    return {
-        "date": time.strftime("%Y-%m-%d"),
-        "commit": commit or None,
-        "device": _processor(),
-        "cores": available_cores(),
-        "compiler": _compiler(),
-        "python": platform.python_version(),
-    }

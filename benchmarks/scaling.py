@@ -1,6 +1,6 @@
 """What processes send each other, what that costs, and up to how many of them a run gains from more.
 
-``python -m warpworld.benchmarks.scaling [--save FILE] [CONFIG ...]`` prints three tables:
+``python -m benchmarks.scaling [--save FILE] [CONFIG ...]`` prints three tables:
 
 - what one process sends in an iteration, counted while a config's own trainer makes it;
 - how long a sum takes on this machine, measured between one and two processes on the CPU;
@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from warpworld.cli.bench.conditions import conditions
+
 from .all_reduce import seconds_per_sum
-from .main import conditions
 from .traffic import Traffic, traffic
 
 CONFIGS = ("cartpole", "tag_gridworld", "skirmish", "deathmatch", "cartpole_dqn")
@@ -126,7 +127,7 @@ def _modelled(network: Network, found: Sequence[Traffic]) -> list[dict[str, Any]
 
 def main(words: Sequence[str] | None = None) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m warpworld.benchmarks.scaling")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling")
     parser.add_argument("configs", metavar="CONFIG", nargs="*", default=CONFIGS)
     parser.add_argument("--save", metavar="FILE", help="write the tables to a JSON file, too")
     given = parser.parse_args(words)

@@ -1,9 +1,9 @@
 """Writes ``docs/gallery.md``: each packaged environment with its moving picture and what its config learns.
 
-Figures come from ``benchmarks/results/gallery``, where ``warpworld.benchmarks.experiments NAME --save`` puts them. Its
+Figures come from ``benchmarks/results/gallery``, where ``benchmarks.experiments NAME --save`` puts them. Its
 folder ``earlier`` holds claims that were missed with settings that have been replaced since. References to compare
 with are in ``benchmarks/experiments/references.py``, and measured ones in the same folder's ``scripted.json``, by
-``warpworld.benchmarks.scripted --save``. ``make gallery`` runs this after it has drawn the pictures; a
+``benchmarks.scripted --save``. ``make gallery`` runs this after it has drawn the pictures; a
 test holds the page to it.
 """
 
@@ -29,14 +29,14 @@ seeds where there are figures. What has no picture or no figures here has not be
 `warpworld train NAME` trains an environment, and [Environments](environments.md) describes its rules, its original and
 what differs from it.
 
-`python -m warpworld.benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
+`python -m benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
 agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
 the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
 their likeliest actions, in a drawn one they draw them. Where a config missed its claim, new settings were chosen with
 seeds 1 to 3, and the figures are of fresh seeds; the entry names both. A reference is what others report, or the most
 that can be earned. A measured reference is
 what a rule earns that reads the state of the game, which the agent need not see:
-`python -m warpworld.benchmarks.scripted` plays them. In the pictures of coins and skirmish, scripts play the hider and
+`python -m benchmarks.scripted` plays them. In the pictures of coins and skirmish, scripts play the hider and
 the enemy, as in their claims.
 `make gallery` writes this page and its pictures.
 """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from warpworld.near_names import nearest
 
 
 class WarpworldError(Exception):
@@ -80,11 +81,6 @@ class TemplateError(WarpworldError):
 
 class TrainingError(WarpworldError):
     """A number that the training depends on is NaN or infinite."""
-
-
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate nearest to ``name``, or None if none is near."""
-    return next(iter(difflib.get_close_matches(name, list(candidates), n=1)), None)
 
 
 def suggest(name: str, candidates: Iterable[str]) -> str:

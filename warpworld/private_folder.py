@@ -10,11 +10,23 @@ from pathlib import Path
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is made first if it is not there; nothing is made here."""
+    """Whether files can be made in a folder, which is made first if it is not there; nothing is left here.
+
+    A file is tried, since what permissions say is not enough: an administrator has all of them, also where a file
+    system takes no files.
+    """
     for place in (folder, *folder.parents):
         if place.exists():
-            return place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+            return place.is_dir() and os.access(place, os.W_OK | os.X_OK) and _takes_files(place)
     return False
+
+
+def _takes_files(folder: Path) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 @functools.cache

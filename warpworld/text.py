@@ -11,9 +11,14 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
+_NOISE = 1e-6  # below it a mean return is what rounding leaves of 0
+
+
 def shown(value: float | None) -> str:
-    """A mean return for people, or a dash where no episode has ended."""
-    return "-" if value is None else f"{value:,.2f}"
+    """A mean return for people: two decimals, or three digits of a small one; a dash where no episode has ended."""
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if _NOISE <= abs(value) < 0.01 else f"{value:,.2f}"
 
 
 def shown_metric(value: float) -> str:

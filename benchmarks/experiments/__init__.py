@@ -1,6 +1,6 @@
 """Whether agents learn, and how long it takes: small experiments, each from several seeds.
 
-``python -m warpworld.benchmarks.experiments`` trains them all and prints a table; ``--save FILE`` keeps figures and
+``python -m benchmarks.experiments`` trains them all and prints a table; ``--save FILE`` keeps figures and
 curves as JSON, ``--draw FILE`` draws the curves. Every run counts its wall time from nothing: world, kernels (from the
 build cache, where they are there), training; the gallery's count CPU time. What was learnt is then played, beside
 random agents.

@@ -1,4 +1,4 @@
-"""``python -m warpworld.benchmarks.experiments``."""
+"""``python -m benchmarks.experiments``."""
 
 from .main import main
 

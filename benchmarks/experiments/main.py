@@ -11,10 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from warpworld.cli.bench.conditions import conditions
 from warpworld.errors import RunError
 from warpworld.files import replace_text
 
-from ..main import conditions
 from . import EXPERIMENTS
 from . import __doc__ as DESCRIPTION
 from .curves import draw
@@ -61,7 +61,7 @@ def print_results(results: Results) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m warpworld.benchmarks.experiments", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.experiments", description=DESCRIPTION)
     parser.add_argument("experiments", nargs="*", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)} (default: all)")
     parser.add_argument("--seeds", type=_at_least_1, default=3, help="how many of each experiment (default: 3)")
     parser.add_argument("--first-seed", type=_at_least_1, default=1, help="the first of them (default: 1)")

@@ -20,8 +20,8 @@ from __future__ import annotations
 import torch
 
 from warpworld.config import RunConfig, config_from_dict
+from warpworld.managers.products import products_of
 from warpworld.policies.layers.precision import FLOAT32
-from warpworld.trainers.precisions import products_of
 from warpworld.trainers.trainer import Trainer
 
 from .cases import Case, replays, updates_replay

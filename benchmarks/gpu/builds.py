@@ -16,7 +16,7 @@ from warpworld.trainers.trainer import Trainer
 from . import acting, breakout, graphs
 from .cases import CARTPOLE, GRAPH_STEPS, TAG_CONTINUOUS, TAG_GRIDWORLD, Case, build_trainer
 from .compare import compared_worlds
-from .few_steps import plans
+from .few_steps import short_worlds
 from .learners import LEARNERS
 from .part import Context
 from .workers import Job, run_jobs
@@ -47,11 +47,11 @@ def build(context: Context) -> None:
 
 def jobs_of(context: Context) -> list[Job]:
     """List the builds in the order of the parts that need them; where all is run on cpu, no trainer is among them."""
-    device, compared = context.device, len(compared_worlds())
+    device, of_compare = context.device, len(compared_worlds())
     jobs = [
-        Job(f"{plan.name} on {where}", ".few_steps:main", (number, where))
-        for number, plan in enumerate(plans()[: context.size(len(plans()), 2)])
-        for where in (sorted({"cpu", device}) if number < compared else [device])
+        Job(f"{compared.name} on {where}", ".few_steps:main", (number, where))
+        for number, compared in enumerate(short_worlds()[: context.size(len(short_worlds()), 2)])
+        for where in (sorted({"cpu", device}) if number < of_compare else [device])
     ]
     if device == "cpu":
         return jobs

@@ -21,7 +21,7 @@ NUM_ENVS, NUM_STEPS = 3, 6
 FEW_HOMES = {"num_plans": 2}  # kernels do not depend on how many there are
 
 
-def plans() -> list[ComparedWorld]:
+def short_worlds() -> list[ComparedWorld]:
     """The worlds that are compared, then those that are measured, the ones with eyes on fewer homes."""
     tables = (CARTPOLE, TAG_GRIDWORLD, TAG_CONTINUOUS, THOUSAND_AGENTS, THOUSAND_ON_A_GRID, *THOUSANDS_ON_A_GRID)
     views = [ComparedWorld(case.name, {**case.params, **FEW_HOMES}) for case in eyes.CASES]
@@ -31,11 +31,11 @@ def plans() -> list[ComparedWorld]:
 
 def main(number: int, device: str) -> None:
     """A rollout at random, then a reset of some envs."""
-    plan = plans()[number]
-    names = {field.name for field in dataclasses.fields(plan.kind.Params)}
+    compared = short_worlds()[number]
+    names = {field.name for field in dataclasses.fields(compared.kind.Params)}
     short = {"episode_length": 4} if "episode_length" in names else {}
     threads = 1 if device == "cpu" else None  # as many of these processes run at once as there are cores
-    world = World(plan.kind(**{**plan.params, **short}), NUM_ENVS, device, num_workers=threads)
+    world = World(compared.kind(**{**compared.params, **short}), NUM_ENVS, device, num_workers=threads)
     collector = Collector(world, NUM_STEPS, graph_steps=0)
     for group in world.groups:
         collector.shared(Rollout).record(group, None)

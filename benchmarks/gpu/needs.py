@@ -27,7 +27,7 @@ from warpworld.environment.spaces import observation_arrays
 from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.trainer import Trainer
-from warpworld.world.per_env import per_env_arrays
+from warpworld.world.per_env_arrays import per_env_arrays
 from warpworld.world.reserved import ON_REQUEST, reserved_arrays
 
 from .limit import lines_of, operations

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..main import conditions
+from warpworld.cli.bench.conditions import conditions
+
 from .part import SKIPPED
 
 VERSION = 1

@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-from warpworld.cli.profile.machine import measure_peak
+from warpworld.cli.profile.peak import measure_peak
 from warpworld.trainers.cpu_tuning import quick_products
 
 from .works import WORKS

@@ -74,6 +74,6 @@ class Operations:
 
 def counted(task: Task, setting: Setting) -> Operations:
     """What an update computes, whoever does it."""
-    found = operations_of(task.loaded(setting))
+    found = {part: operations for part, (operations, _) in operations_of(task.loaded(setting)).items()}
     values = sum(count for part, count in found.items() if part.name == VALUES)
     return Operations(sum(count for part, count in found.items() if part.name not in (POLICY, VALUES)), values)

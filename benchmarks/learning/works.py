@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from warpworld.trainers.precisions import products_of
+from warpworld.managers.products import products_of
 from warpworld.trainers.timing import Times
 
 from . import eager

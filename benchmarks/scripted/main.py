@@ -12,9 +12,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from warpworld.cli.bench.conditions import conditions
 from warpworld.files import replace_text
 
-from ..main import conditions
 from . import __doc__ as DESCRIPTION
 from .cases import CASES
 
@@ -22,7 +22,7 @@ from .cases import CASES
 def main(argv: Sequence[str] | None = None) -> None:
     """The command line."""
     names = list(dict.fromkeys(case.name for case in CASES))
-    parser = argparse.ArgumentParser(prog="python -m warpworld.benchmarks.scripted", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scripted", description=DESCRIPTION)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)} (default: all)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="figures as JSON")
     arguments = parser.parse_args(argv)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from warpworld.cli.bench.conditions import conditions
 from warpworld.files import replace_text
 
 from ..experiments.training import run_seed
-from ..main import conditions
 from . import ALGORITHMS, TASKS
 from . import __doc__ as DESCRIPTION
 from .picture import draw
@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m warpworld.benchmarks.teams", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.teams", description=DESCRIPTION)
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"of {', '.join(TASKS)} (default: all)")
     parser.add_argument("--algorithms", nargs="+", choices=ALGORITHMS, default=ALGORITHMS, help="default: all")
     parser.add_argument("--seeds", type=int, default=3, help="how many of each (default: 3)")

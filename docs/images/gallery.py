@@ -2,7 +2,7 @@
 
 Each environment that has a run gets a moving picture of its own. The README's sheet has one frame of each, of random
 play where there is no run. A run comes from
-``python -m warpworld.benchmarks.experiments NAME --first-seed 11 --keep benchmarks/gallery/runs``.
+``python -m benchmarks.experiments NAME --first-seed 11 --keep benchmarks/gallery/runs``.
 """
 
 import dataclasses

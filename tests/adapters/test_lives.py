@@ -161,15 +161,21 @@ def test_pettingzoo_s_agents_leave_in_both_ways(cuts: bool) -> None:
     assert (truncated if cuts else terminated) == {"sheep_0": True, "sheep_1": False}
 
 
-def test_dm_env_and_pools() -> None:
+@pytest.mark.parametrize("cuts", [False, True])
+def test_dm_env_and_pools(cuts: bool) -> None:
     dm = pytest.importorskip("warpworld.adapters.dm", reason="no dm_env here")
-    env, pool = dm.DmEnv(leaving(autoreset="next_step")), Pool(leaving(autoreset="next_step"))
+    env, pool = (kind(leaving(cuts=cuts, autoreset="next_step")) for kind in (dm.DmEnv, Pool))
     assert env.agent_mask is None
     for step in range(LENGTH + 2):
         _ = env.step(np.zeros((2, 3), int))
         *_, infos = pool.reset() if step == 0 else pool.step(np.zeros((2, 3), int))
         expected = [step % (LENGTH + 1) <= agent + 1 for agent in range(3)]
         assert env.agent_mask is not None and env.agent_mask[1].tolist() == infos["agent_mask"][0].tolist() == expected
+        ends = [step % (LENGTH + 1) == agent + 1 for agent in range(3)]
+        found = env.agent_truncated if cuts else env.agent_terminated
+        name = "agent_truncated" if cuts else "agent_terminated"
+        assert found is not None and found[1].tolist() == infos[name][0].tolist() == ends
+    assert (env.agent_terminated if cuts else env.agent_truncated) is None
 
 
 @pytest.mark.parametrize("api", ["rows", "sb3"])

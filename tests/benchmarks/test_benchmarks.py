@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from benchmarks import main, shares
+from benchmarks.__main__ import main as command
 from benchmarks.learning import eager
 from warpworld.policies import Categorical
 from warpworld.trainers.algorithms.experience.batch import Batch
@@ -51,3 +52,14 @@ def test_shares(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     main.run(only="rollout", seconds=1e-4)
     assert "rollout, tag_gridworld" in capsys.readouterr().out
     assert torch.get_num_threads() == before
+
+
+def test_a_word_that_selects_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["--only", "cartpol_e", "--seconds", "1e-6"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "error: no benchmark's name contains 'cartpol_e'. Did you mean 'cartpole'? "
+        "Known: cartpole, pendulum, recall, minatar_breakout, minatar_freeway, tag_gridworld, tag_continuous, "
+        "explorer, deathmatch, adapters, export, gallery, learning, off-policy, replay, rollout\n"
+    )

@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from warpworld.runs import Run
-from warpworld.trainers.evaluate import load_policies
-
-pytest.importorskip("warpworld.benchmarks", reason="warpworld is not installed")
-
-from warpworld.benchmarks.experiments import (
+from benchmarks.experiments import (
     CARTPOLE,
     DEATHMATCH,
     EXPERIMENTS,
@@ -27,10 +22,12 @@ from warpworld.benchmarks.experiments import (
     experiment,
     greedy,
 )
-from warpworld.benchmarks.experiments import main as experiments_main
-from warpworld.benchmarks.experiments.main import main
-from warpworld.benchmarks.experiments.recent_return import RecentReturn
-from warpworld.benchmarks.experiments.training import POINTS, thinned
+from benchmarks.experiments import main as experiments_main
+from benchmarks.experiments.main import main
+from benchmarks.experiments.recent_return import RecentReturn
+from benchmarks.experiments.training import POINTS, thinned
+from warpworld.runs import Run
+from warpworld.trainers.evaluate import load_policies
 
 
 def test_the_recent_return_takes_whole_iterations_from_the_last_back() -> None:

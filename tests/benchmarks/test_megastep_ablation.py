@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.experiments.megastep_ablation import arms, exam, results, table, training
+from benchmarks.experiments.megastep_ablation.arms import ARMS
+from benchmarks.experiments.megastep_ablation.exam import Shots, examine
+from benchmarks.experiments.megastep_ablation.main import _parser, main
 from tests.docs.pages import blocks, page
 from tests.packaged import packaged
 from warpworld import World
 from warpworld.envs.deathmatch.megastep_rules import MENDS
 from warpworld.errors import RunError
-
-pytest.importorskip("warpworld.benchmarks", reason="warpworld is not installed")
-
-from warpworld.benchmarks.experiments.megastep_ablation import arms, exam, results, table, training
-from warpworld.benchmarks.experiments.megastep_ablation.arms import ARMS
-from warpworld.benchmarks.experiments.megastep_ablation.exam import Shots, examine
-from warpworld.benchmarks.experiments.megastep_ablation.main import _parser, main
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "megastep-ablation-cpu-2-cores.json"
 BOX: dict[str, Any] = {"plans": "box", "res": 64, "subsample": 4, "megastep_rules": True, "players": 1, "rivals": 3}

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 import torch
 
+from benchmarks.experiments import experiment
+from benchmarks.scripted import boards, cases, minatar, particles
+from benchmarks.scripted.cases import CASES, by
+from benchmarks.scripted.main import main
 from warpworld.config import load_config
 from warpworld.trainers.play import play
-
-pytest.importorskip("warpworld.benchmarks", reason="warpworld is not installed")
-
-from warpworld.benchmarks.experiments import experiment
-from warpworld.benchmarks.scripted import boards, cases, minatar, particles
-from warpworld.benchmarks.scripted.cases import CASES, by
-from warpworld.benchmarks.scripted.main import main
 
 FIRST, SECOND = (
     SimpleNamespace(name=name, slice=slice(k, k + 1), size=1) for k, name in enumerate(("first", "second"))

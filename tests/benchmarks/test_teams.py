@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-pytest.importorskip("warpworld.benchmarks", reason="warpworld is not installed")
-
-from warpworld.benchmarks.experiments import experiment
-from warpworld.benchmarks.teams import ALGORITHMS, TASKS, main, tasks
-from warpworld.benchmarks.teams.summary import normalised, over_tasks, print_summary
+from benchmarks.experiments import experiment
+from benchmarks.teams import ALGORITHMS, TASKS, main, tasks
+from benchmarks.teams.summary import normalised, over_tasks, print_summary
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+import torch
 from gymnasium.spaces import Discrete
 
 from tests.browser.opening import OpenPage
@@ -49,6 +50,22 @@ class Wide(Plain):
 
     def _reset(self, arrays: Any, active: Any) -> None:
         arrays["x"] = 0.0 * arrays["x"]
+
+
+class Apart(Placed):
+    """Groups with actions of their own; those of the second group have names."""
+
+    def groups(self) -> Sequence[Group]:
+        names = ("wait", "run")
+        own = Group("right", 1, SPACE, Discrete(2), own_arrays=True, action_names=names)
+        return [Group("left", 2, SPACE, Discrete(2)), own]
+
+    def _step(self, arrays: Any, active: Any) -> None:
+        arrays["x"] = arrays["x"] + 1.0
+        arrays["terminated"] = arrays["timestep"] == 3
+
+    def _reset(self, arrays: Any, active: Any) -> None:
+        arrays["x"] = 0.0 * arrays["x"] + 10.0 * torch.arange(3)
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +190,16 @@ def test_an_agent_is_chosen_and_its_numbers_are_shown(address: str, open_page: O
     after = shown(page)
     assert after.pop("actions") in ("0", "1")
     assert after == {"reward": "12", "return": "23", "observations": "12", "x": "12", "episodes": "0"}
+
+
+def test_actions_have_the_names_of_their_group(tmp_path: Path, open_page: OpenPage) -> None:
+    recording = record(config_of(Apart), {"left": None, "right": None})
+    page = open_page(write_replay(recording, tmp_path / "replay.html").as_uri() + "#frame=1&agent=2")
+    assert shown(page)["actions_right"] in ("wait", "run") and "actions_left" not in shown(page)
+    page.mouse.move(*place_of(page, 2.1))
+    assert page.locator(".replay-tip").inner_text().endswith(f"action {shown(page)['actions_right']}")
+    page.locator(CHOICE).select_option("left 1")
+    assert shown(page)["actions_left"] in ("0", "1")
 
 
 def test_the_pointer_finds_agents(address: str, open_page: OpenPage) -> None:

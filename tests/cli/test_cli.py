@@ -333,17 +333,6 @@ def test_wrong_words(capsys: pytest.CaptureFixture[str], words: list[str], messa
     assert message in capsys.readouterr().err
 
 
-def test_a_benchmark_that_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--only", "cartpol_e", "--seconds", "1e-6"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err == (
-        "error: no benchmark's name contains 'cartpol_e'. Did you mean 'cartpole'? "
-        "Known: cartpole, pendulum, recall, minatar_breakout, minatar_freeway, tag_gridworld, tag_continuous, "
-        "explorer, deathmatch, adapters, export, gallery, learning, off-policy, replay, rollout\n"
-    )
-
-
 def test_no_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     assert "train" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from warpworld.cli.main import main
 from warpworld.drawing.canvas import paint
 from warpworld.drawing.palette import colour_table, rgb
 from warpworld.eyes.plans import box, column, home, load_plan, write_plan
-from warpworld.eyes.plans.drawing import FLOORS, SLAB, draw_plan
+from warpworld.eyes.plans.from_above import FLOORS, SLAB, draw_plan
 
 
 @pytest.fixture(autouse=True)

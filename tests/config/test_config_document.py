@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warpworld.config.document import Document
-from warpworld.config.yaml_dialect import dump_yaml
+from warpworld.config.documents.document import Document
+from warpworld.config.documents.yaml_dialect import dump_yaml
 
 
 @pytest.mark.parametrize(

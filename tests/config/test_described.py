@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.chase import TEXT, changed
-from warpworld.cli.new.writing import MODULE, TEMPLATE
+from warpworld.cli.new.template import MODULE, TEMPLATE
 from warpworld.config import RunConfig, load_config, packaged_configs
 from warpworld.config.described import NO_DEFAULT, Key, argument_docs, described, field_comments
-from warpworld.config.document import Document
+from warpworld.config.documents.document import Document
 
 OURS = (*packaged_configs(), str(TEMPLATE / f"{MODULE}.yaml"))
 

@@ -8,9 +8,9 @@ import string
 import pytest
 import yaml
 
-from warpworld.config import yaml_aliases, yaml_nodes
-from warpworld.config.document import Document
-from warpworld.config.yaml_aliases import MOST_REPEATED
+from warpworld.config.documents import yaml_aliases, yaml_nodes
+from warpworld.config.documents.document import Document
+from warpworld.config.documents.yaml_aliases import MOST_REPEATED
 from warpworld.errors import ConfigError
 
 

@@ -26,7 +26,7 @@ from tests.cuda.warpdrive import warpdrive_worlds
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, Environment, Kernel, World
 from warpworld.checking.elf import Elf
-from warpworld.cli.new.writing import MODULE, TEMPLATE
+from warpworld.cli.new.template import MODULE, TEMPLATE
 from warpworld.environment import packaged_names
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.cuda.compiler import _nvccs, _nvrtcs

@@ -40,7 +40,9 @@ def example(working_folder: Path) -> Path:
 @pytest.mark.cpu_backend
 def test_the_check_prints_what_the_page_shows(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "line_tag.py"]) == 0
-    assert SECONDS.sub("", capsys.readouterr().out) == SECONDS.sub("", blocks(PAGE, "text")[0])
+    printed = capsys.readouterr()
+    assert SECONDS.sub("", printed.out) == SECONDS.sub("", blocks(PAGE, "text")[0])
+    assert [f"`{line}`" in PAGE for line in printed.err.splitlines() if "similar names" in line] == [True]
     report = check("random_line_tag.py:RandomLineTag", steps=60)
     assert not report.findings, str(report)
 
@@ -95,10 +97,10 @@ def test_random_starts(example: Path) -> None:
 
 def test_the_message_for_unknown_names(example: Path) -> None:
     file = example / "line_tag.py"
-    renamed = re.sub(r"(    )last_place: int", r"\1farthest_place: int", file.read_text())
+    renamed = re.sub(r"(    )last_place: int", r"\1last_places: int", file.read_text())
     given = 'Kernel("CudaLineTagStep", arguments={"runner_pays": True})'
     assert given in renamed
-    for old, new in ((given, '"CudaLineTagStep"'), ("params.last_place", "params.farthest_place")):
+    for old, new in ((given, '"CudaLineTagStep"'), ("params.last_place", "params.last_places")):
         renamed = renamed.replace(old, new)
     (example / "far_tag.py").write_text(renamed)
     from far_tag import LineTag  # type: ignore[import-not-found]

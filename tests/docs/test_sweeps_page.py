@@ -10,7 +10,7 @@ import yaml
 
 from tests.docs.pages import page, shown
 from warpworld.cli.sweep.study import GRACE_SECONDS
-from warpworld.cli.sweep.sweep_file import Sweep, SweepPlan
+from warpworld.cli.sweep.sweep_file import Sweep, SweepFile
 from warpworld.runs.metrics.intervals import RESAMPLES
 
 pytestmark = pytest.mark.cpu_backend
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.cpu_backend
 def test_the_sweep_is_right(tmp_path: Path) -> None:
     (block,) = (block for block in shown(page("sweeps")) if block.file == "rates.yaml")
     (tmp_path / block.file).write_text(block.text)
-    plan = SweepPlan(tmp_path / block.file)
-    assert (plan.name, plan.sweep.trials, len(plan.sweep.search)) == ("rates", 20, 4)
+    file = SweepFile(tmp_path / block.file)
+    assert (file.name, file.sweep.trials, len(file.sweep.search)) == ("rates", 20, 4)
 
 
 def test_every_key_is_there_with_its_default() -> None:

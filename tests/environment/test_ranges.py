@@ -11,7 +11,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.cli.main import main
-from warpworld.config.document import Document
+from warpworld.config.documents.document import Document
 from warpworld.config.settings import checked_params
 from warpworld.environment import Environment, Group, Range
 from warpworld.errors import ConfigError, DeclarationError

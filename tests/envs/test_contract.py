@@ -15,7 +15,7 @@ from tests.envs.small_worlds import BY_RULES_ALONE, CASES, LENGTH, NAMES, each_c
 from tests.envs.trajectories import Driver, assert_equal, assert_same_trajectory, ended, per_env, trajectory_of, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
-from warpworld.environment.observation_parts import parts_of
+from warpworld.environment.parts import parts_of
 from warpworld.errors import BuildError
 from warpworld.managers.build_cache import cache_folder
 from warpworld.managers.devices import open_backend

@@ -82,7 +82,7 @@ def test_what_the_world_counts_is_not_for_a_kernel_to_write(tmp_path: Path, name
 @pytest.mark.parametrize(
     ("parameter", "given", "told"),
     [
-        ("float* a", "loc_y", "that is no array; expected the name of an array of float32. Did you mean 'loc_x'?"),
+        ("float* a", "loc_xx", "that is no array; expected the name of an array of float32. Did you mean 'loc_x'?"),
         ("float* a", "side", "that is a number among the parameters; expected the name of an array of float32"),
         ("float* a", 0.5, "that is a number; expected the name of an array of float32"),
         ("int* a", "loc_x", "the array is float32; expected the name of an array of int32: declare it as int32"),

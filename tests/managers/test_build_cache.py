@@ -300,18 +300,20 @@ def test_a_user_without_a_home(
     ]
 
 
+@pytest.mark.parametrize("home", ["file", "/proc"])  # an administrator may write into any folder, but into no such one
 def test_a_home_that_cannot_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.delenv("WARPWORLD_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "file"))  # root may write into any folder, but into no file
+    monkeypatch.setenv("HOME", str(tmp_path / home))
     monkeypatch.setattr(build_cache, "private_folder", lambda: tmp_path)
+    build_cache._fallback.cache_clear()
     with caplog.at_level("WARNING"):
         assert cache_folder() == cache_folder() == tmp_path / "cache"
     assert caplog.messages == [
-        f"'{tmp_path}/file/.cache/warpworld' cannot be written; compiled kernels are kept in {tmp_path}/cache. "
+        f"'{tmp_path / home}/.cache/warpworld' cannot be written; compiled kernels are kept in {tmp_path}/cache. "
         "WARPWORLD_CACHE names another folder"
     ]
 

@@ -152,7 +152,7 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("parameter", "told"),
         [
-            ("float* loc_y", "`float* loc_y`: no array of that name. Did you mean 'loc_x'?"),
+            ("float* loc_xx", "`float* loc_xx`: no array of that name. Did you mean 'loc_x'?"),
             ("float* local_x", "Did you mean 'loc_x'?"),
             ("const int* time_step", "`const int* time_step`: no array of that name. Did you mean 'timestep'?"),
             ("float* zzz", "`float* zzz`: no array of that name. Known: loc_x, loc, cells, mask, field, actions"),
@@ -365,10 +365,10 @@ class TestCompiled:
         functions = compiled(kernel("", "step") + kernel("", "restart"))
         functions.require(["step", "restart"])
         with pytest.raises(BindError) as caught:
-            functions.require(["step", "reset"])
+            functions.require(["step", "restrat"])
         assert str(caught.value).endswith(
-            "kernels.cu: no `__global__` function 'reset'. Did you mean 'restart'? Kernels in the file: step, restart "
-            "(those that a macro makes are not seen)"
+            "kernels.cu: no `__global__` function 'restrat'. Did you mean 'restart'? Kernels in the file: step, "
+            "restart (those that a macro makes are not seen)"
         )
 
     def test_kernels_that_a_macro_makes(self, compiled: Make) -> None:

@@ -96,8 +96,8 @@ def test_a_mapping_takes_read_only_arrays_without_const(tmp_path: Path) -> None:
 
 
 def test_a_mapping_with_a_name_of_no_parameter(tmp_path: Path) -> None:
-    assert refused(tmp_path, "float* loc_x", {"loc_y": "loc_x"}) == (
-        "folder/kernels.cu:2: kernel 'step': arguments has 'loc_y', which is none of its 1 parameters. Did you mean "
+    assert refused(tmp_path, "float* loc_x", {"loc_xx": "loc_x"}) == (
+        "folder/kernels.cu:2: kernel 'step': arguments has 'loc_xx', which is none of its 1 parameters. Did you mean "
         "'loc_x'?"
     )
 
@@ -134,9 +134,9 @@ def test_all_that_cannot_be_bound_are_named_at_once(tmp_path: Path) -> None:
 
 
 def test_a_file_of_warpworld_s_own_names_all_of_them_too(tmp_path: Path) -> None:
-    assert refused(tmp_path, "float* loc_z,\n int max_speed", includes=()).splitlines() == [
+    assert refused(tmp_path, "float* loc_xx,\n int max_speed", includes=()).splitlines() == [
         "folder/kernels.cu:2: kernel 'step': 2 of its 2 parameters cannot be bound:",
-        "  folder/kernels.cu:2: parameter `float* loc_z`: no array of that name. Did you mean 'loc_x'?",
+        "  folder/kernels.cu:2: parameter `float* loc_xx`: no array of that name. Did you mean 'loc_x'?",
         "  folder/kernels.cu:3: parameter `int max_speed`: it is a float (0.5): write `float max_speed`",
     ]
 
@@ -145,12 +145,13 @@ def test_a_file_of_warpworld_s_own_names_all_of_them_too(tmp_path: Path) -> None
     ("parameter", "said"),
     [
         ("float* TWICE", "it may be 'twice' or 'Twice'."),
+        ("float* twice_arr", "it may be 'twice' or 'Twice'."),
         (
             "int* loc_x_of",
             "no array of that name: declare Array('loc_x_of', 'int32', ...). Did you mean 'loc_x_of_goal'?",
         ),
-        ("float* loc_y", "'loc_y' is a number, not an array. Did you mean 'loc_x'?"),
-        ("int loc_x", "'loc_x' is an array, not a number. Did you mean 'loc_y'?"),
+        ("float* loc_y", "'loc_y' is a number, not an array. To bind those that have another name"),
+        ("int loc_x", "'loc_x' is an array, not a number. To bind those that have another name"),
         ("Thing* loc_x", "type `Thing` is not known; write it out as one such as float, int, bool or float2"),
     ],
 )
@@ -166,3 +167,20 @@ def test_the_world_s_own_time(tmp_path: Path) -> None:
         "kernel an array of the environment's own, for instance Array('env_timestep', 'int32', per='env', initial=0, "
         "on_reset='initial')."
     )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "expected"),
+    [
+        ("float* loc_x_arr, float kMaxSpeed, int* done", None, {"loc_x_arr": "loc_x", "kMaxSpeed": "max_speed"}),
+        ("float* loc_x_arr, float kMaxSpeed", {"kMaxSpeed": 1.0}, {"loc_x_arr": "loc_x"}),
+        ("float* loc_x_arr", ("loc_x",), {}),
+        ("int* timestep", None, {"timestep": "env_timestep"}),
+    ],
+)
+def test_similar_names_are_listed(tmp_path: Path, parameters: str, given: Any, expected: dict[str, str]) -> None:
+    assert functions(tmp_path, parameters).readings("step", given) == expected
+
+
+def test_other_files_have_no_similar_names(tmp_path: Path) -> None:
+    assert functions(tmp_path, "float* loc_x", includes=()).readings("step") == {}

@@ -13,7 +13,7 @@ from warpworld.drawing import Discs
 from warpworld.errors import ConfigError, RunError
 from warpworld.report.recording import record_random, record_run
 from warpworld.report.replay import read_replay, replay_element, replay_text, write_replay
-from warpworld.runs.metrics.files import read_metrics
+from warpworld.runs.metrics.metric_files import read_metrics
 from warpworld.runs.metrics.points import curve_of, points_of, unbroken
 
 

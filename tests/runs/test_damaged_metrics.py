@@ -12,7 +12,7 @@ from warpworld.cli.main import main
 from warpworld.runs import Run
 from warpworld.runs.as_html import run_html
 from warpworld.runs.curve import draw_curves
-from warpworld.runs.metrics.files import MOST_NAMED, Damage, find_damage, read_metrics
+from warpworld.runs.metrics.metric_files import MOST_NAMED, Damage, find_damage, read_metrics
 from warpworld.runs.summary import Returns, summarise
 
 GOOD = '{"iteration": 1, "env_steps": 32, "charts/agent/episodic_return": 3.0}'

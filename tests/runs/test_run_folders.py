@@ -18,7 +18,7 @@ from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.runs import Run
 from warpworld.runs.curve import draw_curves
-from warpworld.runs.metrics.files import read_metrics
+from warpworld.runs.metrics.metric_files import read_metrics
 
 STATE = {"iteration": 3, "weights": {"w": torch.arange(6.0).reshape(2, 3)}, "name": "chase", "rates": [0.1, None]}
 

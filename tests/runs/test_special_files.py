@@ -15,7 +15,7 @@ from warpworld.errors import WarpworldError
 from warpworld.files import check_file, read_file
 from warpworld.runs import Run
 from warpworld.runs.loggers import JsonLines
-from warpworld.runs.metrics.files import read_metrics
+from warpworld.runs.metrics.metric_files import read_metrics
 from warpworld.runs.run_data import read_run
 
 SECONDS = 30  # after which a test that waits for a pipe fails

@@ -59,7 +59,9 @@ def test_the_part_acting_finds_weights_in_another_order(tmp_path: Path, monkeypa
     assert re.fullmatch(r"tag_gridworld: log-probabilities are [\d.e-]+ from torch's, expected 1e-05", said)
 
 
-@pytest.mark.parametrize("number", range(len(few_steps.plans())), ids=lambda number: few_steps.plans()[number].name)
+@pytest.mark.parametrize(
+    "number", range(len(few_steps.short_worlds())), ids=lambda number: few_steps.short_worlds()[number].name
+)
 def test_the_kernels_that_are_built_beforehand(number: int, stand_in: StandIn) -> None:
     few_steps.main(number, "cpu")
     assert stand_in.calls("cuLaunchKernel") > 0

@@ -11,8 +11,10 @@ import torch
 from warpworld.cli.main import main
 from warpworld.config.sections import TrainerConfig
 from warpworld.errors import ConfigError
+from warpworld.managers import products as found_products
+from warpworld.managers.products import describe_products, products_of
 from warpworld.trainers import precisions, trainer
-from warpworld.trainers.precisions import check_precision, describe_products, products_of
+from warpworld.trainers.precisions import check_precision
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -21,7 +23,7 @@ BF16 = TrainerConfig(num_envs=1, num_steps=1, total_env_steps=1, device="cpu", p
 
 def has_flags(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the processor have these flags."""
-    monkeypatch.setattr(precisions, "processor", lambda: f"flags\t\t: fpu sse2 {flags}\nmodel name\t: bf16 in name")
+    monkeypatch.setattr(found_products, "processor", lambda: f"flags\t\t: fpu sse2 {flags}\nmodel name\t: bf16 in name")
 
 
 @pytest.mark.parametrize(

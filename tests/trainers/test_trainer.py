@@ -19,7 +19,7 @@ from warpworld.policies.distributions.distribution import log_prob
 from warpworld.policies.fused import FusedNetworks, fused_gradient
 from warpworld.runs import Run
 from warpworld.runs.curve import draw_curves
-from warpworld.runs.metrics.files import read_metrics
+from warpworld.runs.metrics.metric_files import read_metrics
 from warpworld.trainers import building
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.experience.batch import Batch

@@ -233,3 +233,26 @@ def test_a_step_with_actions_tells_what_to_write() -> None:
     assert str(caught.value).startswith(
         "World.step() reads actions from the store: write world['actions'] = actions, then world.step(). World.step()"
     )
+
+
+@pytest.mark.parametrize("envs", [range(2, 5), slice(2, 5), slice(-4, -1), np.arange(2, 5), range(4, 1, -1), [4, 3, 2]])
+def test_neighbours_are_named_in_any_way(envs: Any) -> None:
+    """A range of neighbours takes no copy of their indices."""
+    world, other = made(), made()
+    for _ in range(3):
+        world.step()
+    one_by_one = torch.cat([world.state([env]) for env in range(6)])
+    expected = one_by_one[list(range(6)[envs] if isinstance(envs, slice) else envs)]
+    assert torch.equal(world.state(envs), expected)
+    other.set_state(envs, expected)
+    assert torch.equal(other.state([2, 3, 4]), one_by_one[2:5])
+
+
+@pytest.mark.parametrize("sources", [range(3), range(1, 4), [2, 1, 0], [0, 1, 2]])
+def test_sources_are_read_before_targets_are_written(sources: Any) -> None:
+    world = made()
+    before = world.state()
+    world.fork(sources, range(2, 5))
+    expected = before.clone()
+    expected[2:5] = before[list(sources)]
+    assert torch.equal(world.state(), expected)

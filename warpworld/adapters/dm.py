@@ -12,7 +12,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Sp
 from warpworld.adapters.rules import PROTOCOLS, Copied
 from warpworld.adapters.single import first
 from warpworld.adapters.vector import VectorEnv
-from warpworld.adapters.views import as_batch
+from warpworld.adapters.views import as_batch, names_of_lives
 from warpworld.errors import DeclarationError
 from warpworld.world import Seed, World
 
@@ -30,6 +30,8 @@ class DmEnv(Copied, dm_env.Environment):
         world: what is stepped.
         agent_mask: which agents took part in the last step, (num_envs, agents) bool, of one env (agents,); None where
             the environment does not have it.
+        agent_terminated: whose part of the episode ended in it by itself, likewise.
+        agent_truncated: whose part was cut in it, likewise.
 
     Args:
         world: with ``autoreset="next_step"``. Several agents of an env are an axis.
@@ -43,12 +45,14 @@ class DmEnv(Copied, dm_env.Environment):
         self.world = world
         self._batch = VectorEnv(world, agents="auto" if world.num_agents == 1 else "axis")
         self.agent_mask: np.ndarray | None = None
+        self.agent_terminated: np.ndarray | None = None
+        self.agent_truncated: np.ndarray | None = None
         self._over: np.ndarray | None = None  # whose last step was their last; None before the first reset
 
     def reset(self, seed: Seed | None = None) -> dm_env.TimeStep:
         """Start new episodes everywhere; ``seed`` is one number, or one for each env, see VectorEnv."""
         observations, infos = self._batch.reset(seed=seed)
-        self._note_mask(infos)
+        self._note_lives(infos)
         self._over = np.zeros(self.world.num_envs, np.bool_)
         ones = np.ones(self.world.num_envs, np.float32)
         return self._time_step(np.full(self.world.num_envs, _FIRST), 0 * ones, ones, observations)
@@ -63,15 +67,15 @@ class DmEnv(Copied, dm_env.Environment):
             return self.reset()
         actions = as_batch(action) if self.world.num_envs == 1 else action
         observations, rewards, terminated, truncated, infos = self._batch.step(actions)
-        self._note_mask(infos)
+        self._note_lives(infos)
         over = terminated | truncated
         kinds = np.where(self._over, _FIRST, np.where(over, _LAST, _MID))
         self._over = over
         return self._time_step(kinds, rewards, 1 - terminated.astype(np.float32), observations)
 
-    def _note_mask(self, infos: dict[str, Any]) -> None:
-        mask = infos.get("agent_mask")
-        self.agent_mask = mask if mask is None or self.world.num_envs > 1 else mask[0]
+    def _note_lives(self, infos: dict[str, Any]) -> None:
+        for name in names_of_lives(self.world):
+            setattr(self, name, infos[name] if self.world.num_envs > 1 else infos[name][0])
 
     def _time_step(self, kinds: np.ndarray, rewards: np.ndarray, discounts: np.ndarray, seen: Any) -> dm_env.TimeStep:
         if self.world.num_envs > 1:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warpworld.adapters.rules import PROTOCOLS, Copied
-from warpworld.adapters.views import Batch, in_order
+from warpworld.adapters.views import Batch, in_order, names_of_lives
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
 
@@ -43,7 +43,7 @@ class Pool(Copied):
         DeclarationError: ``batch_size`` is not a divisor, or a batch cannot hold the world's agents.
     """
 
-    _bound = ("_batches", "_elapsed", "_masks", "_thread", "_sent")
+    _bound = ("_batches", "_elapsed", "_lives", "_thread", "_sent")
 
     def __init__(self, world: World, *, batch_size: int | None = None) -> None:
         PROTOCOLS["pool"].check(world)
@@ -67,8 +67,7 @@ class Pool(Copied):
     def _bind(self) -> None:
         self._batches = [Batch(each, "rows" if each.num_agents == 1 else "axis") for each in self.worlds]
         self._elapsed = [batch.arrays(["timestep"]) for batch in self._batches]
-        masks = [name for name in ("agent_mask",) if name in self.worlds[0]]
-        self._masks = [batch.arrays(masks) for batch in self._batches]
+        self._lives = [batch.arrays(names_of_lives(self.worlds[0])) for batch in self._batches]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -107,7 +106,8 @@ class Pool(Copied):
     def recv(self) -> Outcome:
         """The batch that was sent first: observations, rewards, terminated, truncated and infos.
 
-        Infos hold "env_id", "elapsed_step" and, where the environment has it, "agent_mask", (envs, agents) bool.
+        Infos hold "env_id", "elapsed_step" and, where the environment has them, "agent_mask", "agent_terminated" and
+        "agent_truncated", (envs, agents) bool.
 
         Raises:
             StoreError: nothing was sent, or an action was illegal.
@@ -204,9 +204,9 @@ class Pool(Copied):
             seen = observations[some]
         elapsed = self._elapsed[number]()["timestep"][some]
         infos = {"env_id": ids.copy(), "elapsed_step": elapsed}
-        for name, mask in self._masks[number]().items():
-            infos[name] = mask[some]
-            infos[name][elapsed == 0] = True  # a mask is of a step, and none was made
+        for name, flags in self._lives[number]().items():
+            infos[name] = flags[some]
+            infos[name][elapsed == 0] = name == "agent_mask"  # they are of a step, and none was made
         return seen, batch.rewards()[some], batch.terminated()[some], batch.truncated()[some], infos
 
 

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from warpworld.adapters.rules import PROTOCOLS, Copied, check_render_mode, is_closed, not_begun, rendered, set_options
-from warpworld.adapters.views import Batch, Infos, mixed
+from warpworld.adapters.views import Batch, Infos
 from warpworld.errors import StoreError
 from warpworld.world import Seed, World
 
@@ -156,7 +156,7 @@ class VectorEnv(Copied, gymnasium.vector.VectorEnv):
         own = died | cut
         if self._finals is not None and own.any():
             seen = self._observe()
-            infos["final_obs"] = mixed(own, seen, infos.get("final_obs", seen))
+            infos["final_obs"] = _mixed(own, seen, infos.get("final_obs", seen))
             infos["_final_obs"] = ended | own
         return terminated | died, truncated | cut
 
@@ -183,3 +183,10 @@ def _have_ended(over: np.ndarray) -> str:
         others, last = others[:3], f"{len(others) - 2} more"
     envs = f"envs {', '.join(others)} and {last} have" if others else f"env {last} has"
     return f'{envs} ended; reset {"them" if others else "it"} with options={{"reset_mask": ...}}'
+
+
+def _mixed(chosen: np.ndarray, one: Any, other: Any) -> Any:
+    """Observations of ``one`` in the chosen rows, (size,) bool, else of ``other``; arrays or dicts of such."""
+    if isinstance(one, dict):
+        return {key: _mixed(chosen, part, other[key]) for key, part in one.items()}
+    return np.where(chosen.reshape(-1, *(1,) * (one.ndim - 1)), one, other)

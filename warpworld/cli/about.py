@@ -77,7 +77,7 @@ def _info(_: argparse.Namespace) -> int:
         (name, version(name)) for name in ("torch", "numpy", "gymnasium", "pydantic", "tree-sitter-cuda", "pycuda")
     ]
     from warpworld.managers.devices import describe_devices
-    from warpworld.trainers import describe_products
+    from warpworld.managers.products import describe_products
 
     rows += [("compiler", _compiler()), *((name, describe_products(name)) for name in ("tf32", "bf16"))]
     rows.append(("cache", _cache()))

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.cli.settings import add_device, opened_run
+from warpworld.cli.override_options import add_device, opened_run
 from warpworld.text import print_columns
 
 
@@ -32,7 +32,7 @@ def add_parsers(commands: Any) -> None:
 
 def _eval(arguments: argparse.Namespace) -> int:
     from warpworld.runs import own_metrics
-    from warpworld.text import shown_metric
+    from warpworld.text import shown, shown_metric
 
     run = opened_run(arguments)
     from warpworld.trainers import whole_rounds
@@ -54,8 +54,8 @@ def _eval(arguments: argparse.Namespace) -> int:
     rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
     for name, result in results.items():
         keys = ("random_return", "against_random")
-        confidence = f"+- {result['confidence']:,.2f}"
-        rows.append([name, f"{result['mean_return']:,.2f}", confidence, *(f"{result[key]:,.2f}" for key in keys)])
+        confidence = f"+- {shown(result['confidence'])}"
+        rows.append([name, shown(result["mean_return"]), confidence, *(shown(result[key]) for key in keys)])
     print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
     if arguments.steps is not None:
         print(_stopped(arguments.steps, **{key: int(result[key]) for key in ("episodes", "unfinished")}))

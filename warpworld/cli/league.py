@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import at_least
-from warpworld.cli.settings import add_device, opened_run
+from warpworld.cli.override_options import add_device, opened_run
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:

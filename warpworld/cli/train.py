@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import at_least
-from warpworld.cli.settings import add_run_options, option_overrides
+from warpworld.cli.override_options import add_run_options, option_overrides
 from warpworld.trainers.processes.membership import process_membership
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _train_seeds(words: Sequence[str], asked: argparse.Namespace) -> int:
     alone = {"--resume": asked.resume, "--run": asked.run, "--stop-at": asked.stop_at, "--losses": asked.losses or None}
     for option in (option for option, given in alone.items() if given is not None):
         asked.error(f"{option} is for a single run, and --seeds trains several")
-    from warpworld.cli.seeds import train_and_compare
+    from warpworld.cli.train_seeds import train_and_compare
 
     return train_and_compare(words[0], words[1:], asked.seeds, asked.jobs or 1)
 

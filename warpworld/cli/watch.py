@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.cli.settings import add_device
+from warpworld.cli.override_options import add_device
 from warpworld.errors import RunError
 from warpworld.packaged import packaged_configs
 

@@ -1,9 +1,8 @@
 """Reads a YAML file and ``a.b=c`` overrides into a frozen, checked ``RunConfig``."""
 
 from warpworld.config.described import NO_DEFAULT, Key, described, described_params
-from warpworld.config.document import Document
+from warpworld.config.documents import Document, KeyPath, check_encodable, dump_value, validated
 from warpworld.config.endless_config import endless, load_endless
-from warpworld.config.errors import validated
 from warpworld.config.loading import config_from_dict, load_config
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
@@ -34,7 +33,6 @@ from warpworld.config.types import (
     PositiveSchedule,
     Text,
 )
-from warpworld.config.yaml_dialect import dump_value
 from warpworld.packaged import packaged_configs
 
 __all__ = [
@@ -49,6 +47,7 @@ __all__ = [
     "Fraction",
     "FractionSchedule",
     "Key",
+    "KeyPath",
     "Label",
     "LearnerConfig",
     "ModelConfig",
@@ -65,6 +64,7 @@ __all__ = [
     "Text",
     "TrainerConfig",
     "algorithm_class",
+    "check_encodable",
     "config_from_dict",
     "described",
     "described_params",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from warpworld.config.document import Document
+from warpworld.config.documents import Document
 from warpworld.config.named_classes import algorithm_class
 from warpworld.config.sections import RandomConfig, Section
 from warpworld.errors import ConfigError

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from warpworld.config.document import Document
-from warpworld.config.errors import known
-from warpworld.config.keys import dotted
+from warpworld.config.documents import Document, dotted, known
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import (
     LearnerConfig,

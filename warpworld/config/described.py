@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from warpworld.config.keys import KeyPath
+from warpworld.config.documents import KeyPath
 from warpworld.config.named_classes import model_class
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import ModelConfig
@@ -92,7 +92,7 @@ def _schedules(config: RunConfig) -> Iterator[Key]:
         yield Key(("schedules",), about, {}, {})
         return
     yield Key(("schedules",), about, is_section=True)
-    arrays = {array.name: array for array in get_environment(config.name)(**config.env).arrays()}
+    arrays = {array.name: array for array in config.make_environment().arrays()}
     for name, schedule in config.schedules.items():
         initial = arrays[name].initial
         yield Key(("schedules", name), arrays[name].doc, schedule, initial if np.isscalar(initial) else schedule)

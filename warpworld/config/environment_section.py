@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from warpworld.config.document import Document
-from warpworld.config.encodable import check_encodable
-from warpworld.config.keys import KeyPath
+from warpworld.config.documents import Document, KeyPath, check_encodable
 from warpworld.config.run_config import RunConfig
 from warpworld.config.settings import RANDOMIZE, checked_params
 from warpworld.environment import Environment, get_environment, names_file, placed_groups

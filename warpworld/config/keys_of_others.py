@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warpworld.config.document import Document
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted
 from warpworld.config.named_classes import algorithm_class
 from warpworld.errors import ConfigError
 from warpworld.packaged import ALGORITHMS

@@ -11,11 +11,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from warpworld.config.between_sections import check_policies, check_schedules, check_sizes
-from warpworld.config.document import Document
-from warpworld.config.encodable import check_encodable
+from warpworld.config.documents import Document, check_encodable, validated
 from warpworld.config.environment_section import with_environment
-from warpworld.config.errors import validated
-from warpworld.config.evaluations import check_evaluations, check_stop_when
+from warpworld.config.evaluation_checks import check_evaluations, check_stop_when
 from warpworld.config.loggers import check_loggers
 from warpworld.config.overrides import apply_overrides
 from warpworld.config.policy_sections import checked_policies, fill_sections, keys_at, with_model_settings

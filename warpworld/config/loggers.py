@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from warpworld.config.document import Document
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted
 from warpworld.config.named_classes import logger_class
 from warpworld.config.sections import SavingConfig
 from warpworld.errors import ConfigError

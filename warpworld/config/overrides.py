@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from warpworld.config.algorithm_settings import algorithms_of, drop_settings_of_former
-from warpworld.config.document import Document
-from warpworld.config.errors import known
+from warpworld.config.documents import Document, known
 from warpworld.config.short_keys import with_full_keys
 from warpworld.config.source import read_source
 from warpworld.errors import ConfigError, suggest

@@ -9,9 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from warpworld.config.algorithm_settings import DEFAULT, settings_of
-from warpworld.config.document import Document
-from warpworld.config.errors import validated
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted, validated
 from warpworld.config.keys_of_others import refuse_keys_of_others
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.run_config import RunConfig

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny, SkipValidation
 
+from warpworld.config.documents import dump_yaml
 from warpworld.config.schedules import value_at
 from warpworld.config.sections import (
     PolicyConfig,
@@ -14,7 +15,7 @@ from warpworld.config.sections import (
     TrainerConfig,
 )
 from warpworld.config.types import AnySchedule, Text
-from warpworld.config.yaml_dialect import dump_yaml
+from warpworld.environment import Environment, get_environment
 from warpworld.importing import title_of
 
 
@@ -37,6 +38,10 @@ class RunConfig(Section):
     def title(self) -> str:
         """Name of the environment for people, without the folders where that is a file."""
         return title_of(self.name)
+
+    def make_environment(self) -> Environment:
+        """The run's environment, with its parameters."""
+        return get_environment(self.name)(**self.env)
 
     def scheduled(self, env_steps: int) -> dict[str, float]:
         """Values that the section ``schedules`` gives after ``env_steps`` env steps, by array."""

@@ -11,9 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from warpworld.config.document import Document
-from warpworld.config.encodable import check_encodable
-from warpworld.config.errors import validated
+from warpworld.config.documents import Document, check_encodable, validated
 from warpworld.config.types import Count, Seed, Text
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from gymnasium.spaces import Box
 
-from warpworld.config.document import Document
-from warpworld.config.errors import known
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted, known
 from warpworld.config.sections import LearnerConfig, PolicyConfig, SelfPlayConfig
 from warpworld.environment import Group, Script
 from warpworld.errors import ConfigError, suggest

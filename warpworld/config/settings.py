@@ -13,9 +13,7 @@ from typing import Any, Optional
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import NotRequired, Required, TypedDict
 
-from warpworld.config.document import Document
-from warpworld.config.errors import validated
-from warpworld.config.keys import KeyPath, dotted
+from warpworld.config.documents import Document, KeyPath, dotted, validated
 from warpworld.config.types import Flag
 from warpworld.environment import Environment, expected_instead
 from warpworld.errors import ConfigError, said

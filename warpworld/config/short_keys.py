@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.config.algorithm_settings import algorithms_of, settings_of
-from warpworld.config.document import Document
-from warpworld.config.errors import OTHER_NAMES
+from warpworld.config.documents import OTHER_NAMES, Document
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.sections import ModelConfig, SavingConfig, SelfPlayConfig, TrainerConfig
 from warpworld.environment import get_environment
-from warpworld.errors import ConfigError, DeclarationError, nearest, suggest
+from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import absolute_target
+from warpworld.near_names import nearest
 
 SECTIONS = ("name", "env", "trainer", "schedules", "policy", "saving")
 Key = tuple[str, ...]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from warpworld.config.document import Document
-from warpworld.config.errors import known
-from warpworld.errors import ConfigError, nearest, suggest
+from warpworld.config.documents import Document, known
+from warpworld.errors import ConfigError, suggest
 from warpworld.files import read_file, reason
+from warpworld.near_names import nearest
 from warpworld.packaged import packaged_configs
 
 

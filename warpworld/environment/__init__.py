@@ -1,5 +1,6 @@
 """Declarations of an author: an environment, its arrays, groups and kernels; and the registry of names."""
 
+from warpworld.environment.action_names import names_of_choices
 from warpworld.environment.declarations import (
     DTYPES,
     MAX_THREADS_PER_ENV,
@@ -18,9 +19,9 @@ from warpworld.environment.declarations import (
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
 from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.library_actions import is_whole, library_actions, stored_action
-from warpworld.environment.observation_parts import SERVED, Part, feature_shapes, part_of, parts_of, subspaces
 from warpworld.environment.own_spaces import own_space
 from warpworld.environment.params import expected_instead, limits_of, plain_types
+from warpworld.environment.parts import SERVED, Part, feature_shapes, part_of, parts_of, subspaces
 from warpworld.environment.per_env import per_env_dtypes
 from warpworld.environment.ranges import Range
 from warpworld.environment.registry import environment_names, get_environment, register
@@ -73,6 +74,7 @@ __all__ = [
     "limits_of",
     "masked_phase",
     "names_file",
+    "names_of_choices",
     "observation_arrays",
     "observation_names",
     "observation_parts",

@@ -178,7 +178,7 @@ class Group:
         agents: numbers of its agents in the env, such as ``range(0, 8, 2)`` for every other one of eight; None
             continues behind the groups before. If one group declares them, all have arrays of their own, as by
             ``own_arrays``.
-        action_names: a name for each choice of a Discrete, which replays show; None shows numbers.
+        action_names: a name for each choice of a Discrete, which replays and traces show; None shows numbers.
 
     Spaces of the old gym package are turned into gymnasium's. A group owns copies of its spaces, with generators of
     their own.

@@ -11,7 +11,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Sp
 
 from warpworld.environment.declarations import Array, Group
 from warpworld.environment.library_actions import library_actions
-from warpworld.environment.observation_parts import SERVED, Part, part_of, subspaces
+from warpworld.environment.parts import SERVED, Part, part_of, subspaces
 from warpworld.errors import DeclarationError
 
 _KEY = re.compile(r"[A-Za-z0-9_]+\Z")

@@ -33,7 +33,6 @@ class Backend(Protocol):
     """
 
     name: str
-    device: torch.device
     warp_size: int
     side_by_side: bool
     packs_envs: bool
@@ -41,6 +40,10 @@ class Backend(Protocol):
     padding: int
     captures: bool
     runs_on_host: bool
+
+    @property
+    def device(self) -> torch.device:
+        """The device, as the attribute says."""
 
     def describe(self) -> str:
         """The device in words, for instance "cpu (8 cores)"."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from warpworld.environment import Array
-from warpworld.errors import BindError, nearest, suggest
+from warpworld.errors import BindError, suggest
 from warpworld.managers.c_types import C_NAMES, C_TYPES
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.numbers import Number, Scalar, fits, remedy, scalar_of, why_not
@@ -16,6 +16,7 @@ from warpworld.managers.program import Argument
 from warpworld.managers.refused_parameters import Refused, refusal
 from warpworld.managers.signature import Parameter, ParameterLeaf, Signature
 from warpworld.managers.spellings import matches, stem
+from warpworld.near_names import nearest
 
 # The world or the caller writes these; kernels may only read them.
 READ_ONLY = ("timestep", "clock", "active")
@@ -75,6 +76,20 @@ class Binding:
         ]
         return _all_or_none(signature, bound, False, {})
 
+    def readings(self, signature: Signature, given: Mapping[str, str | Number]) -> dict[str, str]:
+        """Array or number for each parameter of a WarpDrive kernel that is bound to a similar name, not to its own.
+
+        Args:
+            signature: of a kernel that can be bound.
+            given: entries of its arguments, whose parameters are left out.
+        """
+        found = {}
+        for leaf in signature.leaves if self._ported else ():
+            name = leaf.parameter.name
+            if name not in given:
+                (found[name],) = matches(name, self._known(leaf.parameter))
+        return {name: meant for name, meant in found.items() if meant != name}
+
     # ---- by name -----------------------------------------------------------------------------------------------------
     def _check_names(self, signature: Signature, given: Mapping[str, str | Number]) -> None:
         names = [leaf.parameter.name for leaf in signature.leaves]
@@ -107,7 +122,7 @@ class Binding:
     def _spelled(self, leaf: ParameterLeaf) -> Argument | Refused:
         """Bind a parameter of WarpDrive's to what its name stands for."""
         parameter = leaf.parameter
-        known = self._arrays_for(parameter) if parameter.pointer else list(self._scalars)
+        known = self._known(parameter)
         found = matches(parameter.name, known)
         if len(found) == 1:
             return self._entry(leaf, found[0], str(leaf) + ("" if found[0] == parameter.name else f", '{found[0]}'"))
@@ -123,8 +138,10 @@ class Binding:
         of_type = [name for name in known if parameter.pointer and self._data.array(name).dtype == dtype]
         return nearest(stem(parameter.name), of_type) or nearest(stem(parameter.name), known)
 
-    def _arrays_for(self, parameter: Parameter) -> list[str]:
-        """Arrays that a pointer may be bound to: all but initial values, and those that only the world may write."""
+    def _known(self, parameter: Parameter) -> list[str]:
+        """Numbers, or for a pointer all arrays but initial values, and those that only the world may write."""
+        if not parameter.pointer:
+            return list(self._scalars)
         kept = {} if parameter.const else set(READ_ONLY) - self._writable
         return [name for name in self._data.names("state", "scratch", "history") if name not in kept]
 

@@ -228,6 +228,16 @@ class FunctionManager:
             return self._binding.by_name(signature, given)
         return self._binding.by_position(signature, given)
 
+    def readings(self, name: str, given: Given = None) -> dict[str, str]:
+        """Array or number for each parameter that a kernel of a WarpDrive file binds to a similar name, not to its own.
+
+        Args:
+            name: of a kernel whose parameters can be bound.
+            given: as for ``arguments``; a list binds nothing by name.
+        """
+        is_by_name = given is None or isinstance(given, Mapping)
+        return self._binding.readings(self.signatures[name], given or {}) if is_by_name else {}  # type: ignore[arg-type]
+
     def step(
         self,
         name: str,

@@ -12,7 +12,6 @@ const TYPES = {
   float32: Float32Array,
   float64: Float64Array,
 };
-const OF_STEPS = /^actions/; // what a start has none of
 
 // An array of a recording; its numbers are decoded when they are first asked for.
 class Column {
@@ -55,6 +54,8 @@ class Agents {
     this.value = this.columns.find((column) => column.name === "value");
     this.aliveness = this.columns.find((column) => column.name === "alive");
     this.groups = groups.filter((group) => group.first !== undefined);
+    const names = ["actions", ...this.groups.map((group) => `actions_${group.name}`)]; // of all, or one of each group
+    this.actions = this.columns.filter((column) => column.ofAgents && names.includes(column.name));
     this.count = this.groups.reduce((sum, group) => sum + group.size, 0);
   }
 
@@ -80,8 +81,7 @@ class Agents {
   }
 
   action(frame, agent) {
-    const column = this.columns.find(({ name }) => OF_STEPS.test(name));
-    const values = column?.at(frame, agent);
+    const values = this.actions.map((column) => column.at(frame, agent)).find((found) => found !== null);
     if (!values || !(this.recording.frames.timestep[frame] > 0)) return "-";
     const names = this.groups.find((each) => members(each).includes(agent))?.actions;
     return names?.[values[0]] ?? [...values].map(brief).join(", ");
@@ -123,10 +123,11 @@ class Panel {
     for (const column of this.agents.columns) {
       if (["value", "alive"].includes(column.name) || (column.ofAgents && agent === null)) continue;
       const values = column.at(frame, agent);
-      const blank = OF_STEPS.test(column.name) && this.agents.recording.frames.timestep[frame] === 0;
-      if (blank) this.row(column.name, "-");
-      else if (values && values.length > MOST_NUMBERS) this.cells(column, values, colour);
-      else if (values) this.row(column.name, [...values].map(brief).join(", "));
+      const isAction = this.agents.actions.includes(column);
+      if (!values) continue;
+      if (isAction && this.agents.recording.frames.timestep[frame] === 0) this.row(column.name, "-");
+      else if (values.length > MOST_NUMBERS) this.cells(column, values, colour);
+      else this.row(column.name, isAction ? this.agents.action(frame, agent) : [...values].map(brief).join(", "));
     }
   }
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from warpworld.drawing import Drawing, Image, Mark, Text, colour_table
+from warpworld.environment import names_of_choices
 from warpworld.report.column_encoding import MOST_CHARACTERS, encode_columns
 from warpworld.report.recording import Frame, Recording
 
@@ -43,7 +44,7 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         "groups": [
             {
                 **{"name": group.name, "first": group.first, "size": group.size, "stride": group.stride},
-                **({"actions": list(group.action_names)} if group.action_names else {}),
+                **({"actions": named} if (named := names_of_choices(group)) else {}),
             }
             for group in groups
         ],

@@ -13,9 +13,9 @@ def fill(template: str, **parts: str) -> str:
     return Template(asset(template)).substitute(parts)
 
 
-def asset(name: str) -> str:
-    """The text of a file of this folder."""
-    return importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8").rstrip()
+def asset(name: str, folder: str = __package__) -> str:
+    """The text of a file of this folder, or of another package's."""
+    return importlib.resources.files(folder).joinpath(name).read_text(encoding="utf-8").rstrip()
 
 
 def style(*names: str) -> str:

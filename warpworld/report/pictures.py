@@ -14,6 +14,7 @@ from PIL import Image, ImageDraw
 from warpworld.drawing import SMOOTH, colour_table, font, paint, replacing, write_whole
 from warpworld.errors import RunError
 from warpworld.report.recording import Frame, Recording
+from warpworld.text import shown
 
 GIF_SIZE, MP4_SIZE = 400, 720  # longer side of the picture, pixels
 GIF_FRAMES = 300  # about
@@ -153,7 +154,7 @@ def _caption(recording: Recording, frame: Frame, width: int, colours: dict[str, 
 def _legend(recording: Recording, frame: Frame) -> Iterator[tuple[str, str]]:
     """Each group's text, and the name of its colour."""
     for name, value in recording.group_returns(frame).items():
-        yield f"{name} {value:.2f}", name
+        yield f"{name} {shown(value)}", name
 
 
 def _palette(images: list[Image.Image]) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from warpworld.config import RunConfig, load_config
 from warpworld.drawing import ArrayDrawer, Drawing, check_colours, colour_table
-from warpworld.environment import Array, Environment, Group
+from warpworld.environment import Environment, Group
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.report.recorded_arrays import Column, columns_of
 from warpworld.report.values import states_before, unknown_values, values_of
@@ -194,13 +194,8 @@ class _Watch:
         declared = [*reserved_arrays(world.groups, world.constants), *world.environment.arrays()]
         names = [array.name for array in declared if array.name not in BOOKKEEPING]
         names += [name for name in ON_REQUEST if name in world.data]
-        self._copies: dict[str, str | None] = {}  # of an array per agent or env, made in every step
-        for name in names:
-            array = world.data.array(name)
-            self._copies[name] = copy = None if array.per == "world" else f"watched_{name}"
-            if copy is not None:
-                world.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
-                world.record(name, copy)
+        # of an array per agent or env, made in every step
+        self._copies = {name: None if world.data.array(name).per == "world" else world.recorded(name) for name in names}
 
     def of_step(self) -> FrameArrays:
         """Arrays as they were after the last step's phases, before an ended env was reset."""

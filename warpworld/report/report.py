@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from warpworld.drawing import escaped, write_whole
-from warpworld.report import replay, sections
+from warpworld.report import replay, report_sections
 from warpworld.report.pages import fill, script, style
 from warpworld.runs import RunData, RunFolder, is_training, read_runs
 
@@ -44,20 +44,20 @@ def write_report(
     # sections; those with nothing to show are empty
     data = read_runs(runs)
     parts = [
-        sections.damage(data),
-        sections.unrewarded(data),
-        sections.legend(data),
-        sections.key_figures(data),
-        sections.over_seeds(data),
-        sections.curves(data, random_returns or {}),
-        sections.replays(data, replays or {}),
-        sections.evaluation(data),
-        sections.learning(data),
-        sections.self_play(data),
-        sections.speed(data),
-        sections.settings(data),
-        sections.machine(data),
-        sections.files(data, path.parent),
+        report_sections.damage(data),
+        report_sections.unrewarded(data),
+        report_sections.legend(data),
+        report_sections.key_figures(data),
+        report_sections.over_seeds(data),
+        report_sections.curves(data, random_returns or {}),
+        report_sections.replays(data, replays or {}),
+        report_sections.evaluation(data),
+        report_sections.learning(data),
+        report_sections.self_play(data),
+        report_sections.speed(data),
+        report_sections.settings(data),
+        report_sections.machine(data),
+        report_sections.files(data, path.parent),
     ]
     # the page
     page = fill(

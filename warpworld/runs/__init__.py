@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from warpworld.runs.machine import describe_machine as describe_machine
     from warpworld.runs.machine import processor_name as processor_name
     from warpworld.runs.metrics import EPISODES as EPISODES
-    from warpworld.runs.metrics import FEWEST as FEWEST
+    from warpworld.runs.metrics import FEWEST_EPISODES as FEWEST_EPISODES
     from warpworld.runs.metrics import LEVEL as LEVEL
     from warpworld.runs.metrics import RETURN as RETURN
     from warpworld.runs.metrics import UNREWARDED as UNREWARDED
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from warpworld.runs.metrics import recent_means as recent_means
     from warpworld.runs.metrics import unbroken as unbroken
     from warpworld.runs.metrics import whole_lines as whole_lines
+    from warpworld.runs.over_seeds import FEWEST_SEEDS as FEWEST_SEEDS
     from warpworld.runs.over_seeds import HEADING as HEADING
     from warpworld.runs.over_seeds import STATISTICS as STATISTICS
     from warpworld.runs.over_seeds import final_returns as final_returns

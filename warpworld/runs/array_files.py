@@ -33,11 +33,26 @@ class Seal:
     crc: int
 
 
-class ArrayWriter:
-    """Adds arrays to an archive, which ``numpy.load`` reads too."""
+class _Sealing:
+    """Passes bytes on to a file and sums them up. It cannot seek, so each byte is seen once."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.nbytes, self.crc = file, 0, 0
+
+    def write(self, data: bytes) -> int:
+        self.nbytes += len(data)
+        self.crc = zlib.crc32(data, self.crc)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+class Writing:
+    """An archive that is being written, which ``numpy.load`` reads too; ``seal`` is right once it is done."""
+
+    def __init__(self, archive: zipfile.ZipFile, sealing: _Sealing) -> None:
+        self._archive, self._sealing = archive, sealing
 
     def add(self, name: str, dtype: np.dtype, shape: tuple[int, ...], pieces: Iterable[np.ndarray]) -> None:
         """Add an array.
@@ -57,28 +72,6 @@ class ArrayWriter:
             for piece in pieces:
                 file.write(np.ascontiguousarray(piece).data.cast("B") if piece.size else b"")
 
-
-class _Sealing:
-    """Passes bytes on to a file and sums them up. It cannot seek, so each byte is seen once."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self.nbytes, self.crc = file, 0, 0
-
-    def write(self, data: bytes) -> int:
-        self.nbytes += len(data)
-        self.crc = zlib.crc32(data, self.crc)
-        return self._file.write(data)
-
-    def flush(self) -> None:
-        self._file.flush()
-
-
-class Writing:
-    """A file that is being written; ``seal`` is right once it is done."""
-
-    def __init__(self, writer: ArrayWriter, sealing: _Sealing) -> None:
-        self.add, self._sealing = writer.add, sealing
-
     @property
     def seal(self) -> Seal:
         """Seal of all bytes that were written."""
@@ -95,8 +88,7 @@ def writing(path: Path) -> Iterator[Writing]:
     with replacing(path) as file:
         sealing = _Sealing(file)
         with zipfile.ZipFile(sealing, "w") as archive:  # type: ignore[call-overload]
-            written = Writing(ArrayWriter(archive), sealing)
-            yield written
+            yield Writing(archive, sealing)
 
 
 def check_seal(path: Path, seal: Seal) -> None:

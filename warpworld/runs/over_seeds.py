@@ -10,7 +10,7 @@ from warpworld.runs.metrics import LEVEL, bootstrap_interval, interquartile_mean
 from warpworld.runs.run_data import RunData
 from warpworld.text import shown
 
-FEWEST = 3  # runs that are shown as one, with an interval: fewer hardly say how far others would be
+FEWEST_SEEDS = 3  # runs that are shown as one, with an interval: fewer hardly say how far others would be
 STATISTICS = {"mean": mean, "interquartile mean": interquartile_mean}
 HEADING = f"{LEVEL:.0%} bootstrap interval in brackets"
 
@@ -26,7 +26,7 @@ def statistics_of(returns: Sequence[float | None]) -> dict[str, str]:
     found = {}
     for name, statistic in STATISTICS.items():
         found[name] = shown(float(statistic(values))) if values.size else "-"
-        if values.size >= FEWEST:
+        if values.size >= FEWEST_SEEDS:
             low, high = bootstrap_interval(values, statistic)
             found[name] += f" [{shown(float(low))}, {shown(float(high))}]"
     return found

@@ -12,6 +12,7 @@ from typing import Any
 from warpworld.config import Document, RunConfig, full_overrides, load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.importing import split_file
+from warpworld.runs.differences import flat
 from warpworld.runs.run import Run
 
 OF_THE_FOLDER = ("saving.directory", "saving.name")  # where a run lies makes no other run
@@ -175,9 +176,6 @@ def _values(text: str, source: str) -> dict[str, Any]:
     return Document.parse(text.encode(), source).data
 
 
-def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested sections as one mapping from dotted keys."""
-    flat: dict[str, Any] = {}
-    for key, value in data.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return flat
+def _flat(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by dotted key, without empty sections."""
+    return {key: value for key, value in flat(data) if value != {}}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 
 from warpworld.config import LearnerConfig, RunConfig
-from warpworld.environment import Environment, get_environment, placed_groups
+from warpworld.environment import Environment, placed_groups
 from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
@@ -33,7 +33,7 @@ def build_world(
     trainer = config.trainer
     share = processes.share(trainer.num_envs if num_envs is None else num_envs)
     return World(
-        get_environment(config.name)(**config.env),
+        config.make_environment(),
         len(share),
         device=trainer.device,
         seed=trainer.seed if seed is None else seed,

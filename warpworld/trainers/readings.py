@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from warpworld.environment import Array
 from warpworld.trainers.collecting import OwnMetric, own_metrics
 from warpworld.world import World
 
@@ -19,22 +18,19 @@ class Rewards:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._masked = "agent_mask" in world.data
-        if self._masked:
-            world.add(Array("mask_of_step", "bool"), kept="derived")
-            world.record("agent_mask", "mask_of_step")
+        self._mask = world.recorded("agent_mask") if "agent_mask" in world.data else None
 
     def of_step(self) -> Tensor:
         """(num_envs, num_agents) float32, 0 where the agent's row does not count."""
         rewards = self._world["rewards"]
-        return rewards.masked_fill(~self._world["mask_of_step"], 0.0) if self._masked else rewards
+        return rewards if self._mask is None else rewards.masked_fill(~self._world[self._mask], 0.0)
 
     def mask(self) -> Tensor:
         """(num_envs, num_agents) bool on the host: whose rows count."""
         world = self._world
-        if self._masked:
-            return world["mask_of_step"].cpu()
-        return torch.ones(world.num_envs, world.num_agents, dtype=torch.bool)
+        if self._mask is None:
+            return torch.ones(world.num_envs, world.num_agents, dtype=torch.bool)
+        return world[self._mask].cpu()
 
 
 class PlayedMetrics:
@@ -52,9 +48,7 @@ class PlayedMetrics:
         self._rows: dict[str, Tensor] = {}  # how many steps count
         self._arrays = list({metric.array.name: metric.array for metric in self.metrics}.values())
         for array in self._arrays:
-            name = f"metric_of_step_{array.name}"
-            world.add(Array(name, array.dtype, per=array.per), kept="derived")
-            world.record(array.name, name)
+            world.recorded(array.name)
             entries = world.num_agents if array.per == "agent" else 1
             self._values[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.float64)
             self._rows[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.int64)
@@ -69,7 +63,7 @@ class PlayedMetrics:
         envs = torch.arange(self._world.num_envs)
         for array in self._arrays:
             name = array.name
-            step = self._world[f"metric_of_step_{name}"].cpu().double().view(self._world.num_envs, -1)
+            step = self._world[f"{name}_of_step"].cpu().double().view(self._world.num_envs, -1)
             counts = mask if array.per == "agent" else torch.ones_like(step, dtype=torch.bool)
             before = self._values[name][envs, episode]
             taken = step if array.metric == "last" else before + step

@@ -4,7 +4,7 @@ from warpworld.world.kernel_constants import whole_number
 from warpworld.world.random_actions import RandomActions
 from warpworld.world.reserved import BOOKKEEPING, ON_REQUEST, reserved_arrays
 from warpworld.world.seeding import Seed
-from warpworld.world.step_plan import MAX_KERNELS
+from warpworld.world.step_pipeline import MAX_KERNELS
 from warpworld.world.world import World
 
 __all__ = [

@@ -1,15 +1,85 @@
-"""Indices of envs that a call names, checked."""
+"""Indices of envs that a call names, checked, and on the device."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warpworld.errors import StoreError
 
+if TYPE_CHECKING:
+    import torch
+
 Envs = Sequence[int] | slice
+
+
+@dataclass(slots=True)
+class Chosen:
+    """Envs that a call names.
+
+    Attributes:
+        count: of them.
+        address: of their indices on the device, int64.
+        given: the indices, in host memory; a range has steps of one.
+        kept: memory at the address, if it is this object's own.
+    """
+
+    count: int
+    address: int
+    given: range | np.ndarray
+    kept: torch.Tensor | None = None
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The indices: (count,) int64."""
+        return np.arange(self.given.start, self.given.stop) if isinstance(self.given, range) else self.given
+
+    def meets(self, other: Chosen, num_envs: int) -> bool:
+        """Whether an env is among both."""
+        one, another = self.given, other.given
+        if isinstance(one, range) and isinstance(another, range):
+            return max(one.start, another.start) < min(one.stop, another.stop)
+        return have_common(self.numbers, other.numbers, num_envs)
+
+
+class EnvNumbers:
+    """Finds the envs that calls name. The indices of all envs lie ready, so that neighbours cost no memory and no copy.
+
+    Args:
+        num_envs: envs of the world.
+        device: of its store.
+    """
+
+    def __init__(self, num_envs: int, device: torch.device) -> None:
+        import torch
+
+        self._all, self._device = range(num_envs), device
+        self._numbers = torch.arange(num_envs, dtype=torch.int64, device=device)
+        self._address, self._from_numpy = self._numbers.data_ptr(), torch.from_numpy
+
+    def chosen(self, name: str, envs: Envs) -> Chosen:
+        """The envs that a call names.
+
+        Args:
+            name: what errors call them.
+            envs: as of ``env_indices``.
+
+        Raises:
+            StoreError: they are no indices, or one is out of range.
+        """
+        if type(envs) is slice:
+            envs = self._all[envs]
+        if type(envs) is range and envs.step == 1 and 0 <= envs.start <= envs.stop <= len(self._all):
+            return Chosen(envs.stop - envs.start, self._address + 8 * envs.start, envs)
+        return self.of_numbers(env_indices(name, envs, len(self._all)))
+
+    def of_numbers(self, numbers: np.ndarray) -> Chosen:
+        """Envs by their indices, (envs,) int64, which are checked already."""
+        kept = self._from_numpy(numbers).to(self._device)
+        return Chosen(len(numbers), kept.data_ptr(), numbers, kept)
 
 
 def env_indices(name: str, envs: Envs, num_envs: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import numpy as np
 from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, FunctionManager, RunKernel
-from warpworld.world.env_indices import Envs, env_indices, have_common, last_of_each
+from warpworld.world.env_indices import Chosen, EnvNumbers, Envs, last_of_each
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +22,7 @@ STATES_SOURCE = Path(__file__).resolve().parent / "env_states.cu"
 _LANES = (1, 128)  # of an env's copy: one where lanes take turns
 _LAYOUT_BYTES = 8  # in front of each state: a number for the arrays that it holds
 _OF_A_CALL = ("active", "resetting")  # which envs a call is for: written anew by each
-_MISMATCH = 7  # place in a Job of the kernels
+_JOB = struct.Struct("8q")  # a Job of the kernels; its last number is the mismatch
 
 
 class EnvStates:
@@ -49,6 +50,8 @@ class EnvStates:
 
         # state arrays of envs, with a number of their layout
         self._device, self._num_envs = data["active"].device, len(data["active"])
+        self._numbers = EnvNumbers(self._num_envs, self._device)
+        self._empty, self._bytes, self._is_host = torch.empty, torch.uint8, self._device.type == "cpu"
         names = [name for name in data.names("state") if data.array(name).per != "world" and name not in _OF_A_CALL]
         sizes = [data[name][0].numel() * data[name].element_size() for name in names]
         self._width = _LAYOUT_BYTES + sum(sizes)
@@ -57,8 +60,8 @@ class EnvStates:
         # a table of parts, and the job of a call, for the kernels
         table = [[data.pointer(name), size] for name, size in zip(names, sizes, strict=True)]
         self._parts = torch.tensor(table, dtype=torch.int64).to(self._device)
-        self._host_job = torch.zeros(_MISMATCH + 1, dtype=torch.int64)
-        self._values = self._host_job.numpy()
+        self._host_job = torch.zeros(_JOB.size // 8, dtype=torch.int64)
+        self._written = self._host_job.numpy().data.cast("B")
         self._job = self._host_job.to(self._device)  # the same memory on a CPU
         # the kernels
         scalars = {
@@ -74,7 +77,7 @@ class EnvStates:
 
     def read(self, envs: Envs) -> torch.Tensor:
         """(envs, bytes) uint8: a copy of their states."""
-        return self._read(env_indices("envs", envs, self._num_envs))
+        return self._read(self._numbers.chosen("envs", envs))
 
     def write(self, envs: Envs, states: torch.Tensor) -> None:
         """Write states back, into these envs or others; of an env that is named twice, the last state stays.
@@ -82,26 +85,22 @@ class EnvStates:
         Raises:
             StoreError: they are of a world with other arrays, or there is not one for each env.
         """
-        import torch
-
-        # a row for each env
-        chosen = env_indices("envs", envs, self._num_envs)
-        if states.dtype != torch.uint8 or states.shape != (len(chosen), self._width):
+        chosen = self._numbers.chosen("envs", envs)
+        if states.dtype is not self._bytes or states.shape != (chosen.count, self._width):
             dtype = str(states.dtype).removeprefix("torch.")
             raise StoreError(
-                f"states: shape {tuple(states.shape)} {dtype}, expected ({len(chosen)}, {self._width}) uint8, as "
+                f"states: shape {tuple(states.shape)} {dtype}, expected ({chosen.count}, {self._width}) uint8, as "
                 "state() of this world returns"
             )
         # arrays of the same layout
         rows = states.to(self._device).contiguous()
-        self._call("compare_layouts", chosen, rows=rows)
-        if self._job[_MISMATCH]:
+        self._call("compare_layouts", chosen, rows)
+        if self._has_mismatch():
             raise StoreError("states: they come from a world with other arrays")
-        # the last state of each env
-        last = last_of_each(chosen, envs)
+        last = last_of_each(chosen.numbers, envs) if chosen.kept is not None else None
         if last is not None:
-            chosen, rows = chosen[last], rows[torch.from_numpy(last).to(self._device)]
-        self._call("write_states", chosen, rows=rows)
+            chosen, rows = self._numbers.of_numbers(chosen.numbers[last]), rows[last.tolist()]
+        self._call("write_states", chosen, rows)
 
     def copy(self, source: int | Sequence[int], targets: Envs, reseed: bool) -> None:
         """Copy states from env to env; with ``reseed`` the targets draw random numbers of their own from here on.
@@ -109,51 +108,52 @@ class EnvStates:
         Raises:
             StoreError: there is neither one source nor one for each target.
         """
-        to = env_indices("targets", targets, self._num_envs)
-        sources = [source] if isinstance(source, (int, np.integer)) else source
-        whence = env_indices("source", sources, self._num_envs)
-        if len(whence) not in (1, len(to)):
-            raise StoreError(f"source: {len(whence)} envs, expected one, or one for each of {len(to)} targets")
-        last = last_of_each(to, targets)
+        to = self._numbers.chosen("targets", targets)
+        sources = range(source, source + 1) if isinstance(source, (int, np.integer)) else source
+        whence = self._numbers.chosen("source", sources)
+        if whence.count not in (1, to.count):
+            raise StoreError(f"source: {whence.count} envs, expected one, or one for each of {to.count} targets")
+        last = last_of_each(to.numbers, targets) if to.kept is not None else None
         if last is not None:
-            to, whence = to[last], whence if len(whence) == 1 else whence[last]
-        if have_common(whence, to, self._num_envs):
-            self._call("write_states", to, rows=self._read(whence), reseed=reseed)  # all are read before one is written
+            to = self._numbers.of_numbers(to.numbers[last])
+            whence = whence if whence.count == 1 else self._numbers.of_numbers(whence.numbers[last])
+        if whence.meets(to, self._num_envs):
+            self._call("write_states", to, self._read(whence), reseed=reseed)  # all are read before one is written
         else:
             self._call("fork_states", to, sources=whence, reseed=reseed)
 
-    def _read(self, chosen: np.ndarray) -> torch.Tensor:
-        import torch
-
-        rows = torch.empty((len(chosen), self._width), dtype=torch.uint8, device=self._device)
-        self._call("read_states", chosen, rows=rows)
+    def _read(self, chosen: Chosen) -> torch.Tensor:
+        rows = self._empty(chosen.count, self._width, dtype=self._bytes, device=self._device)
+        self._call("read_states", chosen, rows)
         return rows
+
+    def _has_mismatch(self) -> bool:
+        """Whether the last call has found states of other arrays."""
+        return bool(_JOB.unpack_from(self._written)[-1] if self._is_host else self._job[-1])
 
     def _call(
         self,
         kernel: str,
-        chosen: np.ndarray,
+        chosen: Chosen,
         rows: torch.Tensor | None = None,
-        sources: np.ndarray | None = None,
+        sources: Chosen | None = None,
         reseed: bool = False,
     ) -> None:
         """Run a kernel on some envs.
 
         Args:
             kernel: its name.
-            chosen: the envs' indices.
+            chosen: the envs.
             rows: one for each of them, or one for all.
-            sources: indices, likewise; the kernel reads neither or one of them.
+            sources: envs, likewise; the kernel reads neither or one of them.
             reseed: see ``copy``.
         """
-        import torch
-
-        def place(numbers: torch.Tensor, step: int) -> tuple[int, int]:
-            return numbers.data_ptr(), step if len(numbers) == len(chosen) else 0
-
-        envs = torch.from_numpy(chosen).to(self._device)
-        whence = envs if sources is None else torch.from_numpy(sources).to(self._device)
-        at_rows = (0, 0) if rows is None else place(rows, self._width)
-        self._values[:] = (len(chosen), envs.data_ptr(), *at_rows, *place(whence, 1), reseed, 0)
-        self._job.copy_(self._host_job)
+        count, address, stride = chosen.count, 0, 0
+        if rows is not None:
+            address, stride = rows.data_ptr(), self._width if rows.shape[0] == count else 0
+        whence = chosen if sources is None else sources
+        step = 1 if whence.count == count else 0
+        _JOB.pack_into(self._written, 0, count, chosen.address, address, stride, whence.address, step, reseed, 0)
+        if not self._is_host:
+            self._job.copy_(self._host_job)
         self._run[kernel]()

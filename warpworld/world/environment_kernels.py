@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from warpworld.environment import Environment, Group, Kernel
 from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar
 from warpworld.managers.spellings import stem
 from warpworld.world.kernel_constants import macros_of
+
+logger = logging.getLogger(__name__)
 
 
 class EnvironmentKernels:
@@ -95,7 +98,7 @@ class EnvironmentKernels:
             self.functions.require(kernel.name for kernel in kernels)
 
     def build(self, kernels: Collection[Kernel]) -> None:
-        """Check what these kernels' parameters are bound to, and compile the file.
+        """Check what these kernels' parameters are bound to, and compile the file; similar names are logged.
 
         Raises:
             BindError, BuildError: a parameter fits nothing, or the file does not compile.
@@ -103,9 +106,24 @@ class EnvironmentKernels:
         if self.functions is not None:
             for kernel in kernels:
                 self.functions.arguments(kernel.name, kernel.arguments)
+                self._log_readings(self.functions, kernel)
             self.functions.build(kernels)
+
+    @staticmethod
+    def _log_readings(functions: FunctionManager, kernel: Kernel) -> None:
+        """Log what parameters of a WarpDrive kernel stand for, where the names only resemble each other."""
+        readings = functions.readings(kernel.name, kernel.arguments)
+        if readings:
+            place = functions.signatures[kernel.name]
+            logger.info(
+                "%s:%d: kernel '%s' takes by similar names: %s",
+                place.path.name,
+                place.line,
+                kernel.name,
+                ", ".join(f"{name} = {meant}" for name, meant in readings.items()),
+            )
 
     def step(self, kernel: Kernel, number: int, active_only: bool) -> RunKernel:
         """The step that runs a kernel of the built file under a number, for all envs or for the active ones."""
-        assert self.functions is not None  # a plan has kernels only where there is a file
+        assert self.functions is not None  # a pipeline has kernels only where there is a file
         return self.functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)

@@ -14,7 +14,7 @@ from warpworld.managers import Autoreset, Backend, CheckActions, Step
 from warpworld.managers.capture import captured
 from warpworld.managers.devices import open_backend
 from warpworld.world.kernel_constants import whole_number, world_constants
-from warpworld.world.per_env import set_params
+from warpworld.world.per_env_arrays import set_params
 from warpworld.world.seeding import Seed, seed_envs
 from warpworld.world.world_store import WorldStore
 
@@ -193,10 +193,10 @@ class World(WorldStore):
     def _frozen_step_some(self) -> Callable[[], None]:
         if not self.data.sealed:
             raise StoreError("the world has no memory yet; call reset() before step_some()")
-        if self._plan.records_rows:
+        if self._pipeline.records_rows:
             raise StoreError("step_some(): this world records whole steps, for a trainer; make another one")
-        self._plan.require_masked()
-        return self.program([*self._action_checks(), *self._plan.step(self._kernels.step, active_only=True)])
+        self._pipeline.require_masked()
+        return self.program([*self._action_checks(), *self._pipeline.step(self._kernels.step, active_only=True)])
 
     def step_after(self, steps: Sequence[Step]) -> Callable[[], None]:
         """A step of every env that begins with some steps of the caller's, all in one call where that can be.
@@ -204,7 +204,7 @@ class World(WorldStore):
         Args:
             steps: before those of ``step``, in order. They write the actions, so these are not checked.
         """
-        return self.program([*steps, *self._plan.step(self._kernels.step)])
+        return self.program([*steps, *self._pipeline.step(self._kernels.step)])
 
     def _action_checks(self) -> list[Step]:
         bounds = action_bounds(self.groups) if self._checks_actions else {}
@@ -212,11 +212,11 @@ class World(WorldStore):
 
     def _freeze(self) -> None:
         # The frozen program itself: a method around it would cost a small world a tenth of its step.
-        step = self.program([*self._action_checks(), *self._plan.step(self._kernels.step)])
+        step = self.program([*self._action_checks(), *self._pipeline.step(self._kernels.step)])
         with suppress(AttributeError):  # of a device's own kind of program
             step.__qualname__ = _STEP
         self.step = step  # type: ignore[method-assign]
-        self._reset = self.program(self._plan.reset(self._kernels.step))
+        self._reset = self.program(self._pipeline.reset(self._kernels.step))
 
     def capture(self, run: Callable[[], None]) -> Callable[[], None]:
         """A function that does what ``run`` does; on cuda as a CUDA graph, which costs Python nothing.
@@ -226,7 +226,7 @@ class World(WorldStore):
                 device. If a phase is an ``@eager_phase``, ``run`` itself is returned, and a log line says so once; if
                 it does anything else that a graph cannot hold, likewise, with a warning.
         """
-        eager = self._plan.eager_phases
+        eager = self._pipeline.eager_phases
         if eager and self._backend.captures:
             names = ", ".join(eager)
             logger.info("%s: steps are not captured, since %s is an eager phase", self.environment.name, names)
@@ -308,8 +308,7 @@ class World(WorldStore):
         # a world like it, with what parts have added
         copied = self._like(self._copied_environment(memo), self.first_env, self.num_envs)
         copied.data.add_all_of(self.data)
-        copied._plan.take_over(self._plan)
-        # its contents
+        copied._pipeline.take_over(self._pipeline)
         if self.data.sealed:
             copied.seal()
             copied.data.copy_from(self.data)

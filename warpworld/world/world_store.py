@@ -35,13 +35,13 @@ from warpworld.managers import (
 from warpworld.world.env_indices import Envs
 from warpworld.world.env_states import EnvStates
 from warpworld.world.environment_kernels import EnvironmentKernels
-from warpworld.world.infos import checked_infos
+from warpworld.world.info_arrays import checked_infos
 from warpworld.world.kernel_constants import scalars_of, whole_number
 from warpworld.world.limits import check_agents, check_indices
-from warpworld.world.per_env import RANDOMIZE_SOURCE, draws, per_env_arrays
+from warpworld.world.per_env_arrays import RANDOMIZE_SOURCE, draws, per_env_arrays
 from warpworld.world.phases import PythonStep, in_turn, parts_of
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
-from warpworld.world.step_plan import StepPlan
+from warpworld.world.step_pipeline import StepPipeline
 
 if TYPE_CHECKING:
     import torch
@@ -78,15 +78,14 @@ class WorldStore:
         self._kernels = EnvironmentKernels(
             backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
         )
-        self._plan = StepPlan(environment, self._kernels.names, constants.autoreset)
-        self._kernels.require(self._plan.kernels)
-        # arrays, then kernels, which bind to them
+        self._pipeline = StepPipeline(environment, self._kernels.names, constants.autoreset)
+        self._kernels.require(self._pipeline.kernels)
         self._declare_arrays()
         if environment.randomize:
             functions = self.kernels(RANDOMIZE_SOURCE, {})
             functions.build([])
-            self._plan.drawn = draws(environment, functions, self.kernel_index())
-        self._kernels.build(self._plan.kernels)
+            self._pipeline.drawn = draws(environment, functions, self.kernel_index())
+        self._kernels.build(self._pipeline.kernels)
 
     def _packing(self, envs_per_warp: int) -> int:
         number, warp_size = whole_number("envs_per_warp", envs_per_warp, 0), self._backend.warp_size
@@ -103,17 +102,17 @@ class WorldStore:
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
         finals = {f"final_{array.name}" for array in observation_arrays(self.groups)}
-        for name in sorted({*self._kernels.array_names(self._plan.kernels), *self.environment.requested}):
+        for name in sorted({*self._kernels.array_names(self._pipeline.kernels), *self.environment.requested}):
             if name in ON_REQUEST or name in finals:
                 self.request("final_observations" if name in finals else name)
         if self.autoreset == "next_step":
-            self._plan.restored.append(dataclasses.replace(self.data.array("rewards"), initial=0))
+            self._pipeline.restored.append(dataclasses.replace(self.data.array("rewards"), initial=0))
         self._add_initial_values()
         self.infos = checked_infos(self.environment, self.data)
 
     def _add_initial_values(self) -> None:
-        """Declare what holds the initial values of the arrays that the plan restores."""
-        for array in self._plan.initial_values(self.num_agents):
+        """Declare what holds the initial values of the arrays that the pipeline restores."""
+        for array in self._pipeline.initial_values(self.num_agents):
             if array.name not in self.data:
                 self.data.add(array, kept="derived")
 
@@ -165,7 +164,7 @@ class WorldStore:
             check_indices(array, self.num_envs, self.num_agents)
             self.data.add(array)
             if name in ("agent_terminated", "agent_truncated") and self.autoreset == "next_step":
-                self._plan.restored.append(array)
+                self._pipeline.restored.append(array)
                 self._add_initial_values()
 
     def keep_last_infos(self) -> None:
@@ -182,7 +181,7 @@ class WorldStore:
         final = f"final_{array.name}"
         if final not in self.data:
             self.data.add(dataclasses.replace(array, name=final, initial=None, on_reset="kernel", read_only=False))
-            self._plan.recorded.append(Copy(array.name, final, active_only=True))
+            self._pipeline.recorded.append(Copy(array.name, final, active_only=True))
 
     def record(self, source: str, target: str, row: str | None = None) -> None:
         """Copy array ``source`` into ``target``, or into one of its rows, in every step.
@@ -196,6 +195,18 @@ class WorldStore:
                 less than the number of rows.
         """
         self.record_copy(Copy(source, target, row=row))
+
+    def recorded(self, name: str) -> str:
+        """Record an array in an array of its own, as ``record``, once; the name of the copy, ``x_of_step`` for ``x``.
+
+        Args:
+            name: an array per agent or per env.
+        """
+        copy, array = f"{name}_of_step", self.data.array(name)
+        if copy not in self.data:
+            self.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
+            self.record(name, copy)
+        return copy
 
     def record_copy(self, copy: Copy) -> None:
         """Make a copy in every step, as ``record``."""
@@ -221,7 +232,7 @@ class WorldStore:
         self._require_same_step("what a step records is")
         if self.data.sealed:
             raise StoreError("what a step records is settled at the first reset(); ask for it before")
-        self._plan.recorded.append(step)
+        self._pipeline.recorded.append(step)
 
     def kernels(
         self,
@@ -239,7 +250,7 @@ class WorldStore:
 
     def kernel_index(self) -> int:
         """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
-        return self._plan.number_of_another()
+        return self._pipeline.number_of_another()
 
     def program(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         """Freeze steps against the sealed store.

@@ -1,4 +1,4 @@
-"""``python -m warpworld.benchmarks.experiments.megastep_ablation``."""
+"""``python -m benchmarks.experiments.megastep_ablation``."""
 
 from .main import main
 

@@ -8,9 +8,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from warpworld.cli.bench.conditions import conditions
 from warpworld.errors import WarpworldError
 
-from ...main import conditions
 from . import __doc__ as DESCRIPTION
 from . import results, table
 from .arms import ARMS
@@ -34,9 +34,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m warpworld.benchmarks.experiments.megastep_ablation", description=DESCRIPTION
-    )
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.experiments.megastep_ablation", description=DESCRIPTION)
     parser.add_argument(
         "--only", nargs="*", metavar="ARM", help=f"of {', '.join(ARMS)} (default: all); none trains nothing"
     )

@@ -27,6 +27,8 @@ class Odd(ParallelEnv):
         self.possible_agents, self._keeps, self._fault, self._masks = AGENTS[agents], keeps, fault, masks
         if fault == "no agents":
             self.possible_agents = []
+        if fault == "twins":
+            self.possible_agents = ["a_0", "a_1", "a_0"]
 
     def observation_space(self, agent: Any) -> Any:
         return Box(0.0, 100.0, (1,), np.float32)

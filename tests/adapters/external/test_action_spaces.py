@@ -11,6 +11,8 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 
 from tests.adapters.external.actions import CROSS, RECEIVED, SPACES
 from warpworld import World
+from warpworld.adapters.external.forms.action_form import ActionForm
+from warpworld.adapters.external.forms.action_masks import mask_row
 from warpworld.config import config_from_dict
 from warpworld.environment import get_environment
 from warpworld.errors import DeclarationError
@@ -160,3 +162,15 @@ def test_a_mask_of_numbers_is_named(space: str, caplog: pytest.LogCaptureFixture
 
 def test_a_box_without_masks_stays_one() -> None:
     assert acting(space="cells").groups["agent"].action != MultiDiscrete([3, 2], start=[4, 0])
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"), [([0.0, -np.inf], "-inf"), ([1.0, 0.5], "0.5"), ([3, 0], "3"), ([np.nan, 1.0], "nan")]
+)
+def test_a_mask_of_other_numbers_than_0_and_1_is_refused(given: list[float], wrong: str) -> None:
+    """Masks that are added to logits would forbid what they allow."""
+    with pytest.raises(DeclarationError) as caught:
+        mask_row(np.array(given), ActionForm(Discrete(2), "here"), "here: infos['action_mask']")
+    assert str(caught.value) == (
+        f"here: infos['action_mask'] has {wrong}, expected 2 truth values, one for each choice of Discrete(2)"
+    )

@@ -64,12 +64,13 @@ WHERE = "external: pettingzoo 'tests.adapters.external.odd': "
     ("fault", "message"),
     [
         ("no agents", "possible_agents is [], expected a list of at least one agent"),
-        ("old reset", "reset() returned dict, expected (observations, infos)"),
-        ("stranger", "agents has 'ghost', which is not one of possible_agents."),
-        ("missing", "reset(): observations lack agent 'a_1', expected a key for each agent that took part"),
+        ("twins", "possible_agents is ['a_0', 'a_1', 'a_0'], expected each agent once"),
+        ("old reset", "env 0: reset() returned dict, expected (observations, infos)"),
+        ("stranger", "env 0: agents has 'ghost', which is not one of possible_agents."),
+        ("missing", "env 0: reset(): observations lack agent 'a_1', expected a key for each agent that took part"),
         (
             "shape",
-            "group 'a', agent 'a_1': observation is float32 of shape (2,), expected numbers of shape (1,), as its "
+            "env 0, agent 'a_1': reset(): observation is float32 of shape (2,), expected numbers of shape (1,), as its "
             "space Box(0.0, 100.0, (1,), float32) has",
         ),
     ],
@@ -85,14 +86,14 @@ def test_faults_of_a_reset(fault: str, message: str) -> None:
     [
         (
             "old step",
-            "step() returned a tuple of 4, expected (observations, rewards, terminations, truncations, infos)",
+            "env 0: step() returned a tuple of 4, expected (observations, rewards, terminations, truncations, infos)",
         ),
-        ("reward", "step(): rewards['a_0'] is float64 of shape (2,), expected one number"),
-        ("flag", "step(): terminations['a_0'] is 'no' (str), expected True or False"),
-        ("lacks", "step(): rewards lack agent 'a_0', expected a key for each agent that took part"),
+        ("reward", "env 0: step(): rewards['a_0'] is float64 of shape (2,), expected one number"),
+        ("flag", "env 0: step(): terminations['a_0'] is 'no' (str), expected True or False"),
+        ("lacks", "env 0: step(): rewards lack agent 'a_0', expected a key for each agent that took part"),
         (
             "wrong key",
-            "step(): rewards have the key 'a_00', which is not one of possible_agents. Did you mean 'a_0'?",
+            "env 0: step(): rewards have the key 'a_00', which is not one of possible_agents. Did you mean 'a_0'?",
         ),
     ],
 )
@@ -116,13 +117,13 @@ def test_masks_that_fit_nothing() -> None:
     with pytest.raises(DeclarationError) as caught:
         odd(masks="infos", fault="mask")
     assert str(caught.value) == (
-        f"{WHERE}agent 'a_0': infos['action_mask'] is float64 of shape (4,), expected 3 truth values, one for each "
-        "choice of Discrete(3)"
+        f"{WHERE}env 0, agent 'a_0': infos['action_mask'] is float64 of shape (4,), expected 3 truth values, one for "
+        "each choice of Discrete(3)"
     )
     world = odd(masks="steps")
     world.step()
     with pytest.raises(
-        DeclarationError, match=r"agent 'a_0' has an action mask in step\(\), but had none in reset\(\)"
+        DeclarationError, match=r"env 0, agent 'a_0' has an action mask in step\(\), but had none in reset\(\)"
     ):
         world.step()
 

@@ -264,7 +264,7 @@ def test_builds_name_what_does_not_compile(context: Context, monkeypatch: pytest
 
     monkeypatch.setattr(builds, "run_jobs", ended)
     builds.build(context)
-    assert context.findings == [f"{builds.plans()[1].name} on cpu: nvcc fatal"]
+    assert context.findings == [f"{builds.short_worlds()[1].name} on cpu: nvcc fatal"]
     assert "headline" not in context.figures
 
 
@@ -273,7 +273,7 @@ def test_builds_are_of_every_world_and_trainer_that_parts_need() -> None:
     names = [job.name for job in builds.jobs_of(on_gpu)]
     known = compare.compared_worlds()
     worlds = [f"{compared.name} on {device}" for compared in known for device in ("cpu", "cuda")]
-    worlds += [f"{plan.name} on cuda" for plan in builds.plans()[len(known) :]]
+    worlds += [f"{world.name} on cuda" for world in builds.short_worlds()[len(known) :]]
     trainers = [f"trainer of {case.name}" for case in builds.CASES]
     trainers += ["trainer of breakout", *(f"trainer of {learner.config}" for learner in builds.LEARNERS)]
     assert names == [*worlds, *trainers]

@@ -6,6 +6,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import torch
 from gymnasium.spaces import Discrete
 from torch import Tensor
@@ -59,3 +61,42 @@ def test_final_observations_stand_in_the_rows_of_their_group_and_of_steps(tmp_pa
 def test_an_array_that_is_asked_for_twice_has_one_column(tmp_path: Path) -> None:
     (row, *_) = traced(tmp_path, 0, ["timestep", "terminated", "timestep"])
     assert list(row) == ["step", "episode", "event", "agent", "group", "timestep", "terminated"]
+
+
+def named(own: bool = False) -> World:
+    """Two foxes whose actions have names, and a hen whose actions have none."""
+    foxes = Group("fox", 2, box(2), Discrete(2), action_names=("wait", "run"), own_arrays=own)
+    groups = [foxes, Group("hen", 1, box(1), Discrete(3))]
+    return World(environment(None, groups=groups, phases=[step], resets=[reset]), 2)
+
+
+def played(world: World, path: Path) -> None:
+    """Two steps; in the second fox 1 has a number that is no choice."""
+    with Trace(world, 0, path, [world.action_array("fox")[0], world.action_array("hen")[0]]) as trace:
+        world.reset()
+        trace.reset()
+        for actions in ([1, 0, 1], [0, 9, 1]):
+            for group in world.groups.values():
+                name, first = world.action_array(group.name)
+                chosen = torch.tensor(actions[group.slice], dtype=torch.int32)
+                world[name][:, first : first + group.size, 0] = chosen
+            world.step()
+            trace.step()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_names_of_actions_stand_behind_their_numbers(tmp_path: Path, own: bool) -> None:
+    played(named(own), tmp_path / "trace.csv")
+    with open(tmp_path / "trace.csv", newline="", encoding="utf-8") as file:
+        read = list(csv.reader(file))
+    apart = ["actions_fox[0]", "actions_fox_name", "actions_hen[0]"]
+    assert read[0][5:] == (apart if own else ["actions[0]", "actions_name"])
+    names = [row[6] for row in read[1:]]
+    assert names == ["", "", "", "run", "wait", "", "wait", "", ""]
+
+
+def test_names_of_actions_in_an_archive(tmp_path: Path) -> None:
+    played(named(), tmp_path / "trace.npz")
+    with np.load(tmp_path / "trace.npz") as data:
+        assert data["actions_name"].tolist() == [["", "", ""], ["run", "wait", ""], ["wait", "", ""]]
+        assert data["actions"][:, :, 0].tolist() == [[0, 0, 0], [1, 0, 1], [0, 9, 1]]

@@ -127,7 +127,6 @@ def test_mistakes_cost_a_line(
     [
         ["agents=3"],
         ["--vary", "a=1,2"],
-        ["cartpole", "--only", "ppo"],
         ["cartpole", "--vary", "a=1,2", "--against", "HEAD"],
     ],
 )
@@ -135,3 +134,20 @@ def test_words_that_do_not_go_together(words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["bench", *words])
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("words", [["--only", "adapters"], ["cartpole", "--only", "adapters"]])
+def test_a_table_of_the_repository_is_asked_for(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", *words]) == 2
+    assert capsys.readouterr().err == (
+        "error: --only adapters: the tables beside other libraries are not in the installed package; in a checkout of "
+        "the repository run: python -m benchmarks --only adapters\n"
+    )
+
+
+def test_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["bench"])
+    assert "bench cartpole; the tables beside other libraries are in the repository: python -m benchmarks\n" in (
+        capsys.readouterr().err
+    )

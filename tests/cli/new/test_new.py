@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from warpworld.cli.main import main
-from warpworld.cli.new.writing import CLASS, MODULE, renamed, template_files, write_environment
+from warpworld.cli.new.template import CLASS, MODULE, renamed, template_files, write_environment
 from warpworld.errors import TemplateError
 
 

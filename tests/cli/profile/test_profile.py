@@ -13,8 +13,8 @@ from torch import nn
 
 from warpworld.cli.main import main
 from warpworld.cli.profile.advice import advice
-from warpworld.cli.profile.machine import Peak
 from warpworld.cli.profile.operations import Operations
+from warpworld.cli.profile.peak import Peak
 from warpworld.cli.profile.picture import draw_profile
 from warpworld.cli.profile.profile import Profile, Row, profile
 from warpworld.config import config_from_dict

@@ -11,7 +11,7 @@ from warpworld.cli.sweep.finding import found_run
 from warpworld.cli.sweep.seeds import seeded_configs
 from warpworld.config import load_config
 from warpworld.runs import Run
-from warpworld.runs.metrics.files import read_metrics
+from warpworld.runs.metrics.metric_files import read_metrics
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from warpworld.cli.sweep.sweep_file import SweepPlan
+from warpworld.cli.sweep.sweep_file import SweepFile
 from warpworld.errors import ConfigError
 
 pytestmark = pytest.mark.cpu_backend
@@ -14,27 +14,29 @@ pytestmark = pytest.mark.cpu_backend
 RATES = "search:\n  learning_rate: {log_range: [1.0e-4, 1.0e-2]}\n"
 
 
-def plan_of(folder: Path, text: str) -> SweepPlan:
+def sweep_of(folder: Path, text: str) -> SweepFile:
     (folder / "rates.yaml").write_text(text)
-    return SweepPlan(folder / "rates.yaml")
+    return SweepFile(folder / "rates.yaml")
 
 
 @pytest.mark.long
 def test_a_sweep(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path, f"config: cartpole\noverrides: [gamma=0.9]\n{RATES}  hidden_sizes: {{values: [[8], [9]]}}")
-    assert (plan.name, plan.objective) == ("rates", "charts/agent/episodic_return")
-    assert plan.words({"learning_rate": "0.001", "hidden_sizes": "[8]"}, 3) == [
+    file = sweep_of(
+        tmp_path, f"config: cartpole\noverrides: [gamma=0.9]\n{RATES}  hidden_sizes: {{values: [[8], [9]]}}"
+    )
+    assert (file.name, file.objective) == ("rates", "charts/agent/episodic_return")
+    assert file.words({"learning_rate": "0.001", "hidden_sizes": "[8]"}, 3) == [
         *("cartpole", "gamma=0.9", "learning_rate=0.001", "hidden_sizes=[8]", "saving.name=rates-trial-3")
     ]
-    assert plan.sweep.search["hidden_sizes"].probes() == ["[8]", "[9]"]
-    assert plan.sweep.search["learning_rate"].probes() == ["0.0001", "0.01"]
+    assert file.sweep.search["hidden_sizes"].probes() == ["[8]", "[9]"]
+    assert file.sweep.search["learning_rate"].probes() == ["0.0001", "0.01"]
 
 
 def test_a_config_lies_beside_the_sweep(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "name: cartpole\ntrainer: {num_envs: 4, num_steps: 8, total_env_steps: 64}\npolicy: {agent: {}}\n"
     )
-    assert plan_of(tmp_path, f"config: mine.yaml\n{RATES}").base.trainer.num_envs == 4
+    assert sweep_of(tmp_path, f"config: mine.yaml\n{RATES}").base.trainer.num_envs == 4
 
 
 @pytest.mark.parametrize(
@@ -91,13 +93,13 @@ def test_a_config_lies_beside_the_sweep(tmp_path: Path) -> None:
 )
 def test_mistakes(tmp_path: Path, text: str, expected: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        plan_of(tmp_path, text)
+        sweep_of(tmp_path, text)
     assert str(caught.value) == expected.format(file=tmp_path / "rates.yaml")
 
 
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        SweepPlan(tmp_path / "none.yaml")
+        SweepFile(tmp_path / "none.yaml")
     assert str(caught.value) == (
         f"sweep '{tmp_path / 'none.yaml'}' cannot be read: No such file or directory; expected a YAML file"
     )

@@ -104,5 +104,5 @@ def test_those_that_are_not_declared_are_named_at_once(stocks: type[Stocks], tmp
     assert first == f"{tmp_path}/stocks.cu:1: kernel 'CudaStocksStep': 3 of its 130 parameters cannot be bound:"
     assert [line.partition(": ")[0] for line in lines] == [f"  {tmp_path}/stocks.cu:{2 + i}" for i in (7, 60, 125)]
     assert last.endswith(
-        'Kernel("CudaStocksStep", arguments={"stock_7_arr": "stock_47", "stock_60_arr": "stock_6", "_done_": ...})'
+        'Kernel("CudaStocksStep", arguments={"stock_7_arr": "stock_17", "stock_60_arr": "stock_0", "_done_": ...})'
     )

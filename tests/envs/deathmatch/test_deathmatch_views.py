@@ -63,7 +63,7 @@ def test_opponents_are_seen_in_the_light_of_where_they_are() -> None:
 
 @pytest.mark.heavy
 def test_brute_force_draws_the_same() -> None:
-    """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a line or of a texel."""
+    """Pixels differ only where a ray grazes the end of a line or of a texel."""
     params: dict[str, Any] = {**HOMES, **FOUR, "res": 64, "subsample": 4}
     worlds = [World(kind(**params), 6, device="cpu", seed=3) for kind in (Deathmatch, BruteDeathmatch)]
     draws, different, seen = np.random.default_rng(2), [], []

@@ -253,7 +253,7 @@ def test_impossible_parameters_are_refused(params: dict[str, Any], message: str)
 
 
 def test_brute_force_draws_the_same() -> None:
-    """What ``warpworld bench`` compares with: pixels differ only where a ray grazes the end of a wall or of a texel."""
+    """Pixels differ only where a ray grazes the end of a wall or of a texel."""
     worlds = [World(kind(**SMALL), ENVS, device="cpu", seed=3) for kind in (Explorer, BruteExplorer)]
     draws, different = np.random.default_rng(2), []
     for world in worlds:

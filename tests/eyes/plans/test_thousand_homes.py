@@ -13,7 +13,7 @@ from tests.packaged import packaged
 from warpworld.eyes.plans import Plan, PlanSet, generator, home, homes
 from warpworld.eyes.plans.constants import CLEARANCE, RADIUS
 from warpworld.eyes.plans.generator import Home
-from warpworld.eyes.plans.layout import UNIT, Rectangle
+from warpworld.eyes.plans.subdivision import UNIT, Rectangle
 
 pytestmark = pytest.mark.slow
 

@@ -78,7 +78,7 @@ def rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     def last(layer: nn.Linear, x: Tensor) -> Tensor:
         return products[0](x, layer.weight, layer.bias)
 
-    for user in ("linear_tanh", "recurrent", "shared"):
+    for user in ("layers.linear_tanh", "recurrent", "shared"):
         monkeypatch.setattr(f"warpworld.policies.{user}.in_float32", last)
 
 

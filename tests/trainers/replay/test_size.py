@@ -10,7 +10,7 @@ import pytest
 
 from warpworld.config import config_from_dict
 from warpworld.errors import ConfigError
-from warpworld.managers.cpu.memory import available_memory
+from warpworld.managers.cpu.free_memory import available_memory
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from warpworld.adapters.external.envs import Envs, Observations
+from warpworld.adapters.external.calls import Envs, Observations
 from warpworld.adapters.external.libraries import get_opener
 from warpworld.environment import (
     Environment,

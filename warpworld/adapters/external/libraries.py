@@ -6,8 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from warpworld.adapters.external.envs import Envs
-from warpworld.adapters.external.making import environments_module, imported, making
+from warpworld.adapters.external.calls import Envs, environments_module, imported, making
 from warpworld.errors import DeclarationError, suggest
 from warpworld.importing import import_named
 
@@ -42,25 +41,28 @@ def get_opener(library: str) -> Opener:
 def _of_function(library: str, make: Any, options: Mapping[str, Any], num_envs: int) -> Envs:
     from gymnasium.vector import VectorEnv
 
-    from warpworld.adapters.external.vector_envs import of_mode
+    from warpworld.adapters.external.calls import checked_envs
+    from warpworld.adapters.external.vector_envs import AGENT, of_mode
 
-    with making(f"external: {library}"):
-        envs = make(num_envs, **options)
+    where = f"external: {library}"
+    with making(where):
+        with checked_envs(where, AGENT):
+            envs = make(num_envs, **options)
         if not isinstance(envs, VectorEnv):
             raise DeclarationError(
                 f"external: {library} returned {type(envs).__name__}, expected a gymnasium VectorEnv"
             )
         if envs.num_envs != num_envs:
             raise DeclarationError(f"external: {library} returned {envs.num_envs} envs, expected num_envs={num_envs}")
-        return of_mode(envs, f"external: {library}")
+        return of_mode(envs, where)
 
 
 def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
     import gymnasium
     from gymnasium.vector import AutoresetMode
 
-    from warpworld.adapters.external.checked_env import CheckedEnv
-    from warpworld.adapters.external.vector_envs import of_mode
+    from warpworld.adapters.external.calls import checked_envs
+    from warpworld.adapters.external.vector_envs import AGENT, of_mode
 
     # options, with those that this package adds
     own, where = {"vectorization_mode": "sync", **options}, f"external: gymnasium '{name}'"
@@ -69,12 +71,10 @@ def _gymnasium(name: str, options: Mapping[str, Any], num_envs: int, seed: int) 
     kwargs: dict[str, Any] = {"autoreset_mode": AutoresetMode.SAME_STEP}
     if own["vectorization_mode"] == "vector_entry_point":
         kwargs = {}  # the environment's own, in whatever mode
-    else:
-        own["wrappers"] = (*(options.get("wrappers") or ()), CheckedEnv)
-    # the environments, by their autoreset mode
     with making(where):
         try:
-            envs = gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own)
+            with checked_envs(where, AGENT):
+                envs = gymnasium.make_vec(name, num_envs, vector_kwargs=kwargs, **own)
         except (gymnasium.error.UnregisteredEnv, gymnasium.error.NamespaceNotFound) as error:
             raise _unknown("gymnasium", name, gymnasium.registry) from error
         return of_mode(envs, where)

@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_masks import late_mask
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calling import Calling, of_env
-from warpworld.adapters.external.ends import NOT_YET, End, StepRows
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, STEP, by_agent, flag, infos_by_agent, number, results
-from warpworld.adapters.external.making import made
+from warpworld.adapters.external.calls import NOT_YET, Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.forms import late_mask
+from warpworld.adapters.external.results import RESET, STEP, Place, by_agent, flag, infos_by_agent, number, results
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
@@ -70,7 +67,7 @@ class ParallelEnvs:
         native = self._agents.native(actions)
         rows = StepRows(len(self._envs), len(self._agents.order))
         for env, each in enumerate(self._envs):
-            own = {agent: of_env(native[agent], env) for agent in self._agents.present(each)}
+            own = {agent: of_env(native[agent], env) for agent in self._agents.present(each, env)}
             with Calling(self._where, "step", env, action=own):
                 given = each.step(own)
             rows.add(env, self._agents.places, *self._take(env, given))
@@ -80,15 +77,14 @@ class ParallelEnvs:
 
     def _take(self, env: int, given: Any) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a step of an env returned: rewards and ends of the agents that took part."""
-        # results by agent
-        before, where, known = self._live[env], f"{self._where}: step()", self._agents.order
+        before, known = self._live[env], self._agents.order
+        where = str(Place(self._where, env, call="step()"))
         seen, *of_agents, infos = results(given, STEP, where)
         paid, ended, cut = (
             by_agent(values, before, known, f"{where}: {name}")
             for name, values in zip(STEP[1:4], of_agents, strict=True)
         )
-        # ends, by flags and by who is still there
-        present = self._agents.present(self._envs[env])
+        present = self._agents.present(self._envs[env], env)
         ends = {
             agent: End.of(
                 flag(ended[agent], f"{where}: terminations[{agent!r}]"),
@@ -102,14 +98,14 @@ class ParallelEnvs:
         self._live[env] = [agent for agent in present if agent not in self._gone[env]]
         # their observations
         infos = infos_by_agent(infos, where)
-        self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos)
+        self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos, "step()")
         return {agent: number(paid[agent], f"{where}: rewards[{agent!r}]") for agent in before}, ends
 
     def _began(self, env: int, given: Any) -> None:
         """Take what a reset returned."""
-        where = f"{self._where}: reset()"
+        where = str(Place(self._where, env, call="reset()"))
         seen, infos = results(given, RESET, where)
-        self._live[env], self._gone[env] = self._agents.present(self._envs[env]), set()
+        self._live[env], self._gone[env] = self._agents.present(self._envs[env], env), set()
         if not self._live[env]:
             raise DeclarationError(f"{where} left agents empty, expected those that begin the episode")
         infos = infos_by_agent(infos, where)
@@ -117,18 +113,19 @@ class ParallelEnvs:
             self.requested = (*self.requested, "action_mask")
             self._legal = self._agents.everything(len(self._envs))
         self._seen[env], self._legal[env] = {}, True
-        self._look(env, by_agent(seen, self._live[env], self._agents.order, f"{where}: observations"), infos)
+        known = self._agents.order
+        self._look(env, by_agent(seen, self._live[env], known, f"{where}: observations"), infos, "reset()")
 
-    def _look(self, env: int, seen: Mapping[Any, Any], infos: Mapping[Any, Any]) -> None:
+    def _look(self, env: int, seen: Mapping[Any, Any], infos: Mapping[Any, Any], call: str) -> None:
         """Keep what agents see and may do."""
         for agent, observation in seen.items():
             if agent == "__all__":
                 continue
-            self._seen[env][agent] = self._agents.parts(agent, observation)
-            legal = self._agents.legal(agent, observation, infos.get(agent))
+            self._seen[env][agent] = self._agents.parts(env, agent, observation, call)
+            legal = self._agents.legal(env, agent, observation, infos.get(agent))
             self._legal[env, self._agents.places[agent]] = legal
             if "action_mask" not in self.requested and not legal.all():
-                raise late_mask(f"{self._where}: agent {agent!r}")
+                raise late_mask(str(Place(self._where, env, agent)))
 
     def close(self) -> None:
         """Let go of the envs."""

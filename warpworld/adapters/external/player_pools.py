@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.action_masks import form_for, mask_in, mask_row
 from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calling import Calling
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, STEP, check_rewards, info_of, results, row_of_numbers
-from warpworld.adapters.external.observation_form import ObservationForm, shown
+from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.forms import ObservationForm, form_for, mask_in, mask_row, shown
+from warpworld.adapters.external.results import RESET, STEP, Place, ends_of, ids_of, info_of, results, rewards_of
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 
@@ -35,8 +32,7 @@ class PlayerPools:
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._where = pool, where
         self._shape = num_envs, int(pool.config["max_num_players"])
-        own = f"{where}: group '{PLAYER}'"
-        self._form = ObservationForm(pool.observation_space, ActionForm(pool.action_space, own), own)
+        self._form = ObservationForm(pool.observation_space, pool.action_space, where, PLAYER)
         self._action = self._form.action
         self.requested: tuple[str, ...] = ("agent_mask",)
         self._ended = np.zeros(num_envs, np.bool_)  # in the last step
@@ -59,7 +55,8 @@ class PlayerPools:
         """Begin the first episodes; the seeds were given when the pool was made."""
         with Calling(self._where, "reset"):
             given = self._pool.reset()
-        self._look(*results(given, RESET, f"{self._where}: reset()"))
+        observations, infos = results(given, RESET, f"{self._where}: reset()")
+        self._look(observations, infos, "reset()")
         if self._legal is not None:
             self.requested = ("agent_mask", "action_mask")
         return self._shown()
@@ -73,18 +70,14 @@ class PlayerPools:
         native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
         with Calling(self._where, "step", action=native):
             given = self._pool.step(native)
-        # the pool's results
-        where = f"{self._where}: step()"
-        observations, rewards, *ends, infos = results(given, STEP, where)
-        envs = self._look(observations, infos)
+        observations, rewards, *ends, infos = results(given, STEP, f"{self._where}: step()")
+        envs, players = self._look(observations, infos, "step()")
         terminated, truncated = (
-            row_of_numbers(end, envs.shape, f"{where}: {name}").astype(np.bool_)[envs]
-            for end, name in zip(ends, STEP[2:4], strict=True)
+            ends_of(end, envs, self._where, name)[np.argsort(envs)] for end, name in zip(ends, STEP[2:4], strict=True)
         )
         # ends and rewards; a step that only reset an env pays none
         self._ended = terminated | truncated
-        check_rewards(np.asarray(rewards), f"{self._where}: step(): rewards")
-        paid = np.where(only_reset, 0.0, self._of_players(np.asarray(rewards), "rewards"))
+        paid = np.where(only_reset, 0.0, self._of_players(rewards_of(rewards, players, self._where)))
         return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
 
     def begin(self, envs: np.ndarray) -> Observations:
@@ -97,54 +90,51 @@ class PlayerPools:
             )
         return self._shown()
 
-    def _look(self, observations: Any, infos: Mapping[str, Any]) -> np.ndarray:
+    def _look(self, observations: Any, infos: Mapping[str, Any], call: str) -> tuple[np.ndarray, np.ndarray]:
         """Keep what players see and may do.
 
         Returns:
-            Rows of the envs in what the pool returned, which comes in any order.
+            The envs of rows with one value for each env, and of rows with one for each player; in any order.
         """
-        # players in the order of their envs
-        envs = np.argsort(info_of(infos, "env_id", self._where))
-        info_of(infos, "players", self._where)
-        players = info_of(infos["players"], "env_id", f"{self._where}: players")
+        where = f"{self._where}: {call}"
+        ids = ids_of(infos, np.arange(self._shape[0]), where)
+        info_of(infos, "players", where)
+        players = info_of(infos["players"], "env_id", f"{where}: players")
         self._order = np.argsort(players, kind="stable")
         if not np.array_equal(players[self._order], np.repeat(np.arange(self._shape[0]), self._shape[1])):
             raise DeclarationError(
-                f"{self._where}: its players are of the envs {players.tolist()}, expected {self._shape[1]} of each "
-                "env in every step"
+                f"{where}: its players are of the envs {players.tolist()}, expected {self._shape[1]} of each env"
             )
-        # observations
-        parts = self._form.parts(observations, (len(players),))
-        self._now = {key: self._of_players(part, "observations") for key, part in parts.items()}
-        # turns, and what is legal in them
-        turns = infos.get("current_player")
+        parts = self._form.parts(observations, Place(self._where, call=call, envs=players))
+        self._now = {key: self._of_players(part) for key, part in parts.items()}
+        envs, turns = np.argsort(ids), infos.get("current_player")
         self._turns = None if turns is None else np.clip(turns[envs], 0, self._shape[1] - 1)
         key = mask_in(infos)
         if key is not None and self._legal is None:
             self._action = form_for(infos[key][0], self._action)
         if self._action.num_choices and (self._turns is not None or key is not None):
             self._legal = self._allowed(None if key is None else infos[key], envs, str(key))
-        return envs
+        return ids, players
 
     def _allowed(self, given: Any, envs: np.ndarray, key: str) -> np.ndarray:
         """(num_envs, players, choices) bool: masks of each env are those of the player whose turn it is."""
         choices = self._action.num_choices
         masks = np.ones((len(envs), choices), np.bool_)
         if given is not None:
-            masks = np.array([mask_row(given[env], self._action, f"{self._where}: infos['{key}']") for env in envs])
+            masks = np.array(
+                [
+                    mask_row(given[row], self._action, f"{self._where}: env {env}: infos['{key}']")
+                    for env, row in enumerate(envs)
+                ]
+            )
         if self._turns is None:
             return np.repeat(masks[:, None], self._shape[1], 1)
         legal = np.zeros((*self._shape, choices), np.bool_)
         legal[np.arange(len(envs)), self._turns] = masks
         return legal
 
-    def _of_players(self, values: np.ndarray, name: str) -> np.ndarray:
+    def _of_players(self, values: np.ndarray) -> np.ndarray:
         """Values of all players as (num_envs, players, ...)."""
-        if len(values) != self._shape[0] * self._shape[1]:
-            raise DeclarationError(
-                f"{self._where}: {name} of shape {values.shape}, expected {self._shape[0] * self._shape[1]} rows, one "
-                "for each player of each env"
-            )
         return values[self._order].reshape(*self._shape, *values.shape[1:])
 
     def _shown(self) -> Observations:

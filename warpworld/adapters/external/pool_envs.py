@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calling import Calling
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, info_of, results, step_of
-from warpworld.adapters.external.observation_form import ObservationForm
+from warpworld.adapters.external.agents import VectorMasks, single_group
+from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.forms import ObservationForm
+from warpworld.adapters.external.results import RESET, Place, ids_of, results, step_of
 from warpworld.adapters.external.vector_envs import AGENT, of_agent
-from warpworld.adapters.external.vector_masks import VectorMasks
 from warpworld.environment import Group
 
 
@@ -29,8 +26,7 @@ class PoolEnvs:
 
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._num_envs, self._where = pool, num_envs, where
-        own = f"{where}: group '{AGENT}'"
-        self._form = ObservationForm(pool.observation_space, ActionForm(pool.action_space, own), own)
+        self._form = ObservationForm(pool.observation_space, pool.action_space, where, AGENT)
         self.requested: tuple[str, ...] = ()
         self._masks = VectorMasks(self._form, self._form.action, num_envs, where)
         self._now: dict[str, np.ndarray] = {}
@@ -50,20 +46,22 @@ class PoolEnvs:
         with Calling(self._where, "reset"):
             given = self._pool.reset()
         observations, infos = results(given, RESET, f"{self._where}: reset()")
-        self._now = self._form.parts(observations, (self._num_envs,))
+        self._now = self._parts(observations, "reset()", np.arange(self._num_envs))
         self._masks.begin(observations, infos)
         if self._masks.there_are:
             self.requested = ("action_mask",)
         return of_agent(self._now)
+
+    def _parts(self, observations: Any, call: str, envs: np.ndarray) -> dict[str, np.ndarray]:
+        return self._form.parts(observations, Place(self._where, call=call, envs=envs))
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
         native = self._masks.action.native(actions[AGENT][:, 0])
         with Calling(self._where, "step", action=native):
             given = self._pool.step(native)
-        where = f"{self._where}: step()"
-        observations, rewards, terminated, truncated, infos = step_of(given, self._num_envs, where)
-        self._now = self._form.parts(observations, (self._num_envs,))
+        observations, rewards, terminated, truncated, infos = step_of(given, self._num_envs, self._where)
+        self._now = self._parts(observations, "step()", np.arange(self._num_envs))
         self._masks.step(observations, infos)
         return Outcome(of_agent(self._now), rewards, terminated, truncated)
 
@@ -73,8 +71,8 @@ class PoolEnvs:
         with Calling(self._where, "reset", action=chosen):
             given = self._pool.reset(chosen)
         observations, infos = results(given, RESET, f"{self._where}: reset()")
-        begun = info_of(infos, "env_id", f"{self._where}: reset()")
-        first = self._form.parts(observations, (len(chosen),))
+        begun = ids_of(infos, chosen, f"{self._where}: reset()")
+        first = self._parts(observations, "reset()", begun)
         self._now = {key: np.array(part) for key, part in self._now.items()}
         for key, part in first.items():
             self._now[key][begun] = part

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calling import Calling, of_env
-from warpworld.adapters.external.ends import End, StepRows
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import by_agent, flag, infos_by_agent, number
-from warpworld.adapters.external.making import made
+from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.results import Place, by_agent, flag, infos_by_agent, number
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
@@ -70,9 +67,10 @@ class TurnEnvs:
     def _began(self, env: int) -> None:
         """Take what a reset left."""
         each = self._envs[env]
-        self._live[env], self._seen[env] = self._agents.present(each), {}
+        self._live[env], self._seen[env] = self._agents.present(each, env), {}
         if not self._live[env]:
-            raise DeclarationError(f"{self._where}: reset() left agents empty, expected those that begin the episode")
+            where = Place(self._where, env, call="reset()")
+            raise DeclarationError(f"{where} left agents empty, expected those that begin the episode")
         if not self._has_begun and self._agents.masks_may_come(self._infos(env)):
             self._legal = ~self._agents.everything(len(self._envs))
         self._has_begun = True
@@ -80,11 +78,15 @@ class TurnEnvs:
         self._give_turn(env)
 
     def _infos(self, env: int) -> Mapping[Any, Any]:
-        return infos_by_agent(getattr(self._envs[env], "infos", None), self._where)
+        return infos_by_agent(self._attribute(env, "infos"), str(Place(self._where, env)))
 
     def _selected(self, env: int) -> Any:
         """The agent whose turn it is; None if an env does not say it."""
-        return getattr(self._envs[env], "agent_selection", None)
+        return self._attribute(env, "agent_selection")
+
+    def _attribute(self, env: int, name: str) -> Any:
+        with Calling(self._where, name, env):
+            return getattr(self._envs[env], name, None)
 
     def _observed(self, env: int, agent: Any) -> Any:
         with Calling(self._where, "observe", env, agent):
@@ -106,15 +108,12 @@ class TurnEnvs:
 
     def _take(self, env: int) -> tuple[dict[Any, float], dict[Any, End]]:
         """Take what a turn has left in an env: rewards and ends of the agents that took part."""
-        each, before, where = self._envs[env], self._live[env], f"{self._where}: after step()"
-        # results by agent
-        present = self._agents.present(each)
+        each, before = self._envs[env], self._live[env]
+        where, present = Place(self._where, env, call="after step()"), self._agents.present(each, env)
         there = [agent for agent in before if agent in present]
         given = [
-            by_agent(
-                getattr(each, name, None), [agent for agent in before if agent in present], self._agents.order, where
-            )
-            for name, where in ((name, f"{where}: {name}") for name in ("rewards", "terminations", "truncations"))
+            by_agent(self._attribute(env, name), there, self._agents.order, f"{where}: {name}")
+            for name in ("rewards", "terminations", "truncations")
         ]
         # rewards and ends
         paid = {agent: number(given[0].get(agent, 0.0), f"{where}: rewards[{agent!r}]") for agent in before}
@@ -135,7 +134,7 @@ class TurnEnvs:
     def _look(self, env: int, agents: list[Any]) -> None:
         """Keep what agents see."""
         for agent in agents:
-            self._seen[env][agent] = self._agents.parts(agent, self._observed(env, agent))
+            self._seen[env][agent] = self._agents.parts(env, agent, self._observed(env, agent), "observe()")
 
     def _remove_ended(self, env: int) -> None:
         """Let agents that ended make the empty turn by which PettingZoo's environments remove them."""
@@ -145,9 +144,8 @@ class TurnEnvs:
                 break
             with Calling(self._where, "step", env, self._selected(env)):
                 each.step(None)
-        new = [
-            agent for agent in self._agents.present(each) if agent not in self._live[env] and not _is_over(each, agent)
-        ]
+        present = self._agents.present(each, env)
+        new = [agent for agent in present if agent not in self._live[env] and not _is_over(each, agent)]
         self._live[env] += new
         self._look(env, new)
 
@@ -156,12 +154,12 @@ class TurnEnvs:
         agent = self._selected(env)
         if agent not in self._live[env]:
             raise DeclarationError(
-                f"{self._where}: agent_selection is {agent!r}, expected one that has not ended: "
+                f"{Place(self._where, env)}: agent_selection is {agent!r}, expected one that has not ended: "
                 f"{', '.join(map(repr, self._live[env]))}"
             )
         self._legal[env] = False
         self._legal[env, self._agents.places[agent]] = self._agents.legal(
-            agent, self._observed(env, agent), self._infos(env).get(agent)
+            env, agent, self._observed(env, agent), self._infos(env).get(agent)
         )
 
     def close(self) -> None:

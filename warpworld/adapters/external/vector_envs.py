@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warpworld.adapters.external.action_form import ActionForm
-from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calling import Calling, quietly, row_of
-from warpworld.adapters.external.envs import Observations, Outcome
-from warpworld.adapters.external.given import RESET, results, step_of
-from warpworld.adapters.external.observation_form import ObservationForm, shown
-from warpworld.adapters.external.vector_masks import VectorMasks
+from warpworld.adapters.external.agents import VectorMasks, single_group
+from warpworld.adapters.external.calls import Calling, Observations, Outcome, quietly, row_of
+from warpworld.adapters.external.forms import ObservationForm, shown
+from warpworld.adapters.external.results import RESET, Place, results, step_of
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 
@@ -35,8 +32,8 @@ class VectorEnvs:
 
     def __init__(self, envs: VectorEnv, where: str = "external") -> None:
         self._envs, self._where = envs, where
-        own = f"{where}: group '{AGENT}'"
-        self._form = ObservationForm(envs.single_observation_space, ActionForm(envs.single_action_space, own), own)
+        self._all = np.arange(envs.num_envs)
+        self._form = ObservationForm(envs.single_observation_space, envs.single_action_space, where, AGENT)
         self._masks = VectorMasks(self._form, self._form.action, envs.num_envs, where)
         self._ended = np.zeros(envs.num_envs, np.bool_)  # in the last step
         self._now: dict[str, np.ndarray] = {}  # what the envs show; those that ended, of their new episodes
@@ -63,11 +60,11 @@ class VectorEnvs:
     def _look(self, given: Any) -> None:
         """Take what a reset returned."""
         observations, infos = results(given, RESET, f"{self._where}: reset()")
-        self._now = self._parts(observations)
+        self._now = self._parts(observations, "reset()")
         self._masks.begin(observations, infos)
 
-    def _parts(self, observations: Any) -> dict[str, np.ndarray]:
-        return self._form.parts(observations, (self._envs.num_envs,))
+    def _parts(self, observations: Any, call: str = "step()") -> dict[str, np.ndarray]:
+        return self._form.parts(observations, Place(self._where, call=call, envs=self._all))
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
@@ -90,11 +87,14 @@ class VectorEnvs:
         native = self._masks.action.native(actions[AGENT][:, 0])
         with Calling(self._where, "step", action=native), quietly(self._envs):
             given = self._envs.step(native)
-        return step_of(given, self._envs.num_envs, f"{self._where}: step()")
+        return step_of(given, self._envs.num_envs, self._where)
 
     def _with_finals(self, ended: np.ndarray, finals: list[Any]) -> dict[str, np.ndarray]:
         """Observations of all envs, with the final observations of those that ended."""
-        rows = [self._form.parts(final, who=f", env {env}: final") for env, final in zip(ended, finals, strict=True)]
+        rows = [
+            self._form.parts(final, Place(self._where, int(env), call="final_obs of step()"))
+            for env, final in zip(ended, finals, strict=True)
+        ]
         last = {key: np.array(part) for key, part in self._now.items()}
         for key, part in last.items():
             part[ended] = np.stack([row[key] for row in rows])

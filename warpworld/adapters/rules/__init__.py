@@ -1,6 +1,6 @@
 """Rules of the protocols: what each needs of a world, which options and calls are allowed, copies and pictures."""
 
-from warpworld.adapters.rules.copies import Copied
+from warpworld.adapters.rules.deep_copies import Copied
 from warpworld.adapters.rules.protocols import PROTOCOLS, Protocol, protocol_of
 from warpworld.adapters.rules.rendering import check_render_mode, frame, rendered
 from warpworld.adapters.rules.reset_options import check_names, set_options

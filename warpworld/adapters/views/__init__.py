@@ -2,10 +2,9 @@
 
 from warpworld.adapters.views.actions import as_batch, in_order
 from warpworld.adapters.views.agent_views import agent_views
-from warpworld.adapters.views.batch import Batch
 from warpworld.adapters.views.host_arrays import HostArrays
 from warpworld.adapters.views.infos import Infos, names_of_lives
-from warpworld.adapters.views.lives import mixed
+from warpworld.adapters.views.world_batch import Batch
 
 __all__ = [
     "Batch",
@@ -14,6 +13,5 @@ __all__ = [
     "agent_views",
     "as_batch",
     "in_order",
-    "mixed",
     "names_of_lives",
 ]

@@ -10,9 +10,9 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Space
 
 from warpworld.adapters.views.actions import action_writer
-from warpworld.adapters.views.batch import reader
 from warpworld.adapters.views.host_arrays import HostArrays, part_of
 from warpworld.adapters.views.masks import space_mask
+from warpworld.adapters.views.world_batch import reader
 from warpworld.environment import Group, observation_names
 from warpworld.world import World
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.views.batch import Batch
+from warpworld.adapters.views.world_batch import Batch
 from warpworld.world import World
 
 _OF_LIVES = ("agent_mask", "agent_terminated", "agent_truncated")

@@ -1,18 +1,58 @@
-"""The columns of a trace: from an env's arrays to cells of text."""
+"""The columns of a trace: from an env's arrays to cells of text, with the names of actions behind their numbers."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from warpworld.environment import Array, Group, action_arrays, group_suffix, observation_arrays, observation_names
+from warpworld.environment import (
+    Array,
+    Group,
+    action_arrays,
+    group_suffix,
+    names_of_choices,
+    observation_arrays,
+    observation_names,
+)
 from warpworld.world import World
 
 LEADING = ("step", "episode", "event", "agent", "group")
+
+
+class Shown(Protocol):
+    """Part of a trace that is made of one array.
+
+    Attributes:
+        array: declaration of the array.
+        name: of the part.
+        of_steps: whether it says nothing about an episode that has just begun.
+    """
+
+    @property
+    def array(self) -> Array:
+        """The array, as the attribute says."""
+
+    @property
+    def name(self) -> str:
+        """The name, as the attribute says."""
+
+    @property
+    def of_steps(self) -> bool:
+        """As the attribute says."""
+
+    def names(self, taken: Iterable[str]) -> list[str]:
+        """Names of its columns, none of which is taken."""
+
+    def rows(self, values: np.ndarray | None, num_agents: int) -> list[list[str]]:
+        """Text for each agent's row; ``values`` are the env's part of the array, None where there is nothing to say."""
+
+    def event(self, values: np.ndarray, is_blank: bool) -> np.ndarray:
+        """Entry of an archive; ``is_blank`` where there is nothing to say."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +70,11 @@ class Source:
     of_steps: bool
 
     @property
+    def name(self) -> str:
+        """Name of the array."""
+        return self.array.name
+
+    @property
     def per_agent(self) -> bool:
         """Whether each agent has a part of its own."""
         return self.array.per == "agent" or self.group is not None
@@ -41,9 +86,7 @@ class Source:
 
     def names(self, taken: Iterable[str]) -> list[str]:
         """Names of its columns: ``x``, ``velocity[0]``, ``grid[1][2]``; with a ``_`` behind where a name is taken."""
-        base, known = self.array.name, set(taken)
-        while base in known:
-            base += "_"
+        base = _free(self.name, set(taken))
         places = itertools.product(*(range(size) for size in self.shape))
         return [base + "".join(f"[{i}]" for i in place) for place in places]
 
@@ -62,8 +105,56 @@ class Source:
         numbers = range(num_agents) if self.group is None else self.group.numbers
         return [text(values[numbers.index(i)]) if i in numbers else empty for i in range(num_agents)]
 
+    def event(self, values: np.ndarray, is_blank: bool) -> np.ndarray:
+        """Copy of the numbers; zeros where there is nothing to say."""
+        return np.zeros_like(values) if is_blank else values.copy()
 
-def sources(world: World, arrays: Iterable[Array]) -> list[Source]:
+
+@dataclass(frozen=True)
+class ActionNames:
+    """Names of the actions in an array, behind the array's own columns.
+
+    Attributes:
+        array: declaration of the array of actions.
+        agents: names of the choices of each agent that the array holds, by the agent's number.
+        of_steps: True.
+    """
+
+    array: Array
+    agents: Mapping[int, Sequence[str]]
+    of_steps: bool = True
+
+    @property
+    def name(self) -> str:
+        """Name of the array with "_name" behind it."""
+        return f"{self.array.name}_name"
+
+    def names(self, taken: Iterable[str]) -> list[str]:
+        """Name of the one column, with a ``_`` behind where it is taken."""
+        return [_free(self.name, set(taken))]
+
+    def rows(self, values: np.ndarray | None, num_agents: int) -> list[list[str]]:
+        """Name for each agent's row; empty where there is none, or nothing to say."""
+        found = {} if values is None else dict(zip(self.agents, self._texts(values), strict=True))
+        return [[found.get(i, "")] for i in range(num_agents)]
+
+    def event(self, values: np.ndarray, is_blank: bool) -> np.ndarray:
+        """(agents of the array,) text; empty where there is no name, or nothing to say."""
+        return np.array([""] * len(self.agents) if is_blank else self._texts(values))
+
+    def _texts(self, values: np.ndarray) -> list[str]:
+        chosen = values[:, 0].tolist()  # of a program's own, which may be any number
+        known = zip(self.agents.values(), chosen, strict=True)
+        return [names[choice] if 0 <= choice < len(names) else "" for names, choice in known]
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def sources(world: World, arrays: Iterable[Array]) -> list[Shown]:
     """Columns that a trace shows of these arrays of a world."""
     owners, of_steps = _owners(world), {"rewards", "terminated", "truncated", "agent_terminated", "agent_truncated"}
     for observed in observation_arrays(world.groups):
@@ -71,7 +162,22 @@ def sources(world: World, arrays: Iterable[Array]) -> list[Source]:
         if observed.name in owners:
             owners[f"final_{observed.name}"] = owners[observed.name]
     of_steps |= {action.name for action in action_arrays(world.groups)}
-    return [Source(array, owners.get(array.name), array.name in of_steps) for array in arrays]
+    agents = _named_agents(world)
+    found: list[Shown] = []
+    for array in arrays:
+        found.append(Source(array, owners.get(array.name), array.name in of_steps))
+        if array.name in agents:
+            found.append(ActionNames(array, agents[array.name]))
+    return found
+
+
+def _named_agents(world: World) -> dict[str, dict[int, list[str]]]:
+    """Names of the choices of each agent, by the array of actions; only arrays of which some agents have names."""
+    found: dict[str, dict[int, list[str]]] = {}
+    for group in world.groups.values():
+        names = dict.fromkeys(group.numbers, names_of_choices(group))
+        found.setdefault(world.action_array(group.name)[0], {}).update(names)
+    return {name: dict(sorted(agents.items())) for name, agents in found.items() if any(agents.values())}
 
 
 def _owners(world: World) -> dict[str, Group]:
@@ -85,7 +191,7 @@ def _owners(world: World) -> dict[str, Group]:
     return owners
 
 
-def header(shown: Sequence[Source]) -> list[str]:
+def header(shown: Sequence[Shown]) -> list[str]:
     """Names of all columns, in order."""
     names = list(LEADING)
     for source in shown:

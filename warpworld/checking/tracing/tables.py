@@ -12,7 +12,7 @@ from typing import BinaryIO, Protocol
 
 import numpy as np
 
-from warpworld.checking.tracing.columns import LEADING, Source, header
+from warpworld.checking.tracing.columns import LEADING, Shown, header
 
 Agents = Sequence[tuple[int, str]]  # number in the env, and group
 
@@ -32,7 +32,7 @@ class Table(Protocol):
 class CsvTable:
     """Rows of text; ``Trace`` describes them."""
 
-    def __init__(self, file: BinaryIO, shown: Sequence[Source], agents: Agents) -> None:
+    def __init__(self, file: BinaryIO, shown: Sequence[Shown], agents: Agents) -> None:
         self._shown, self._agents = shown, agents
         self._text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         self._writer = csv.writer(self._text, lineterminator="\n")
@@ -59,19 +59,19 @@ class CsvTable:
 class ArrayTable:
     """Arrays as ``numpy.load`` reads them: the first dimension is that of the events; numbers that are blank are 0."""
 
-    def __init__(self, file: BinaryIO, shown: Sequence[Source], agents: Agents) -> None:
+    def __init__(self, file: BinaryIO, shown: Sequence[Shown], agents: Agents) -> None:
         self._file, self._shown = file, shown
         self._groups = np.array([group for _, group in agents])
         self._events: list[tuple[int, int, str]] = []
-        self._numbers: dict[str, list[np.ndarray]] = {source.array.name: [] for source in shown}
+        self._entries: list[list[np.ndarray]] = [[] for _ in shown]
 
     def add(
         self, step: int, episode: int, event: str, numbers: Mapping[str, np.ndarray], blank: Collection[str]
     ) -> int:
         """Keep a copy of each array."""
         self._events.append((step, episode, event))
-        for name, kept in self._numbers.items():
-            kept.append(np.zeros_like(numbers[name]) if name in blank else numbers[name].copy())
+        for source, entries in zip(self._shown, self._entries, strict=True):
+            entries.append(source.event(numbers[source.array.name], source.array.name in blank))
         return 1
 
     def finish(self) -> None:
@@ -79,11 +79,11 @@ class ArrayTable:
         steps, episodes, events = zip(*self._events, strict=True) if self._events else ((), (), ())
         found = {"step": np.array(steps, np.int64), "episode": np.array(episodes, np.int64), "event": np.array(events)}
         found["group"] = self._groups
-        for source in self._shown:
-            name = source.array.name
+        for source, entries in zip(self._shown, self._entries, strict=True):
+            name = source.name
             while name in {*found, *LEADING}:
                 name += "_"
-            found[name] = np.array(self._numbers[source.array.name])
+            found[name] = np.array(entries)
         np.savez_compressed(self._file, **found)  # type: ignore[arg-type]
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from warpworld.checking.tracing.columns import sources
 from warpworld.checking.tracing.tables import Table, is_trace, table_for
-from warpworld.environment import Array
 from warpworld.errors import DeclarationError, KernelError, RunError, StoreError, suggest
 from warpworld.files import check_file, reason, replacing
 from warpworld.world import World
@@ -34,7 +33,8 @@ class Trace:
     for parts of larger ones; numbers of the env and of the world are repeated in each agent's row. A "step" row shows
     what the step's phases have left, before an ended env was reset; behind the last step of an episode come the rows
     of the "reset" that began the next, with the same ``step``. Cells are empty where there is no number: actions,
-    rewards and ends at a reset, an array of one group at another's agents.
+    rewards and ends at a reset, an array of one group at another's agents. Behind an array of actions of which some
+    have names (``Group.action_names``) comes a column with these, ``actions_name``.
 
     A file called ``.npz`` holds arrays instead: ``step``, ``episode`` and ``event``, each (events,), ``group``,
     (num_agents,), and each array x with the shape (events, shape of x in one env). An event is what a CSV file shows in
@@ -84,11 +84,9 @@ class Trace:
         # arrays to show, and copies of them as they are before a reset
         self._shown = sources(world, [world.data.array(name) for name in _chosen(world, arrays)])
         _check_replaceable(self.path)
-        self._copies = {source.array.name: self._copied(source.array) for source in self._shown}
-        for name in ("terminated", "truncated"):
-            if name not in self._copies:
-                self._copies[name] = self._copied(world.data.array(name))
-        # rows of agents, and the file
+        names = dict.fromkeys([*(source.array.name for source in self._shown), "terminated", "truncated"])
+        # of an array per agent or env, made in every step, behind the phases; traces of several envs share them
+        self._copies = {name: None if world.data.array(name).per == "world" else world.recorded(name) for name in names}
         self._agents = sorted((i, group.name) for group in world.groups.values() for i in group.numbers)
         self._files = contextlib.ExitStack()
         self._table: Table | None = None
@@ -138,17 +136,6 @@ class Trace:
             self.done = self._episode == self._episodes
             if not self.done:
                 self.reset()
-
-    def _copied(self, array: Array) -> str | None:
-        """Name of the copy that the world makes of an array in every step, behind the phases; None if it needs none."""
-        if array.per == "world":
-            return None
-        copy = f"traced_{array.name}"
-        known = self._world.data.array(copy) if copy in self._world.data else None
-        if known is None or (known.per, known.shape, known.dtype) != (array.per, array.shape, array.dtype):
-            self._world.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
-            self._world.record(array.name, copy)
-        return copy  # which traces of several envs share
 
     def _own(self, name: str) -> torch.Tensor:
         """Contents of an array of this env, or of the world."""

@@ -1,1 +1,1 @@
-"""Speed of anybody's environments, side by side."""
+"""Speed of environments and configs, measured in turn."""

@@ -1,4 +1,4 @@
-"""`warpworld bench`: speed on this machine, of the package's own benchmarks or of any environments and configs."""
+"""`warpworld bench`: speed of environments and of training on this machine."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ def add_parsers(commands: Any) -> None:
         "bench",
         help="measure speed on this machine",
         description="Speed of environments, stepped with random actions, or of training, in turn, each in a process of "
-        "its own. Without a name: the package's own benchmarks, of stepping and of learning, beside peers that are "
-        "installed.",
+        "its own. The tables beside other libraries are in the repository: python -m benchmarks.",
     )
     bench.add_argument(
         "words",
@@ -47,14 +46,7 @@ def add_parsers(commands: Any) -> None:
         "--envs", type=at_least(1), help=f"envs of each world (default: {ENVS}; with --train as configured)"
     )
     bench.add_argument("--device", choices=device_names(), help="where (default: auto; with --train as configured)")
-    bench.add_argument(
-        "--only",
-        metavar="WORLD",
-        help="without a name: only worlds whose name contains this; leaves the peers out; adapters, export, gallery, "
-        "learning, off-policy, replay and rollout are tables of their own. learning takes about ten minutes; "
-        "learning:WORK measures one of its works, which are plain, mingru, lstm, gaussian, deathmatch, tag_gridworld "
-        "and start",
-    )
+    bench.add_argument("--only", help=argparse.SUPPRESS)  # formerly the tables that are in the repository
     bench.add_argument(
         "--seconds",
         type=seconds,
@@ -65,28 +57,28 @@ def add_parsers(commands: Any) -> None:
 
 
 def _bench(arguments: argparse.Namespace) -> int:
+    if arguments.only is not None:
+        raise ConfigError(
+            f"--only {arguments.only}: the tables beside other libraries are not in the installed package; in a "
+            f"checkout of the repository run: python -m benchmarks --only {arguments.only}"
+        )
     names = [word for word in arguments.words if "=" not in word]
-    if names:
-        _compare(arguments, names)
-        return 0
-    if arguments.words or arguments.against or arguments.vary or arguments.train:
-        arguments.error("expected the name of an environment or a config: warpworld bench cartpole")
-    from warpworld.benchmarks.main import run
-
-    run(only=arguments.only, seconds=arguments.seconds or SECONDS["step"], save=arguments.save)
+    if not names:
+        arguments.error(
+            "expected the name of an environment or a config: warpworld bench cartpole; the tables beside other "
+            "libraries are in the repository: python -m benchmarks"
+        )
+    _compare(arguments, names)
     return 0
 
 
-# ---- anybody's environments and configs ------------------------------------------------------------------------------
 def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     from contextlib import ExitStack
 
     from warpworld.cli.bench.checkout import checked_out
+    from warpworld.cli.bench.conditions import conditions
     from warpworld.cli.bench.sides import measured
 
-    # options that go together
-    if arguments.only is not None:
-        arguments.error("--only is of the package's own benchmarks; leave it or the names out")
     if arguments.against and arguments.vary:
         arguments.error("--against and --vary are two comparisons; take one of them")
     if arguments.save:
@@ -104,8 +96,6 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     # results, on screen and in a file
     _print(rows, len(sides) // len(names))
     if arguments.save:
-        from warpworld.benchmarks.main import conditions
-
         saved = [{**vars(row), **_described(row.side)} for row in rows]
         Path(arguments.save).write_text(json.dumps({**conditions(), "rows": saved}, indent=1) + "\n")
 

@@ -18,9 +18,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from warpworld.cli.board.board_page import board_page, board_script, board_style, replay_page
 from warpworld.cli.board.curves import Curves
 from warpworld.cli.board.index import RunIndex
-from warpworld.cli.board.pages import board_page, board_script, board_style, replay_page
 from warpworld.config import read_saved
 from warpworld.errors import ConfigError, WarpworldError
 from warpworld.files import read_file, reason

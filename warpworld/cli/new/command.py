@@ -25,7 +25,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _new(arguments: argparse.Namespace) -> int:
-    from warpworld.cli.new.writing import write_environment
+    from warpworld.cli.new.template import write_environment
 
     folder = write_environment(arguments.name, arguments.into)
     rows = [

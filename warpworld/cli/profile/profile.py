@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from warpworld.cli.profile.machine import Peak, measure_peak
 from warpworld.cli.profile.operations import Operations
+from warpworld.cli.profile.peak import Peak, measure_peak
 from warpworld.cli.profile.span_timer import SpanTimer
 from warpworld.config import RunConfig, config_from_dict, endless
 from warpworld.trainers import Trainer, timed_iterations
@@ -132,8 +132,7 @@ def profile(config: RunConfig, seconds: float) -> Profile:
         fused = [name for name, policy in trainer.policies.items() if policy is not None and _is_fused(policy)]
     finally:
         trainer.world.close()
-    # operations, counted by torch alone
-    counted = _placed(_counted(config), timed)
+    counted = _placed(operations_of(config), timed)
     rows = []
     for part, (spent,) in timed.items():
         by_torch = part.name not in CALLS and (part.policy not in fused or part.name not in BY_CPP)
@@ -144,15 +143,6 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     return Profile(
         rows, sizes.num_envs * sizes.num_steps, peak, fused, device.type, torch.get_num_threads(), iterations
     )
-
-
-def operations_of(config: RunConfig) -> dict[Span, float]:
-    """Operations of products and convolutions in an iteration, by part, as torch does them; nothing is written.
-
-    Raises:
-        WarpworldError: the config cannot be trained.
-    """
-    return {part: counts[0] for part, counts in _counted(config).items()}
 
 
 def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[dict[Span, list[float]], int]:
@@ -169,7 +159,7 @@ def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[
     return _by_policy(timer.totals, trainer.config), len(times.totals)
 
 
-def _counted(config: RunConfig) -> dict[Span, list[float]]:
+def operations_of(config: RunConfig) -> dict[Span, list[float]]:
     """Operations and bytes of an iteration that torch does, by part."""
     data = endless(config).to_dict()
     data["trainer"] |= {"graph_steps": 0, "fused": False}

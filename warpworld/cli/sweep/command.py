@@ -13,7 +13,7 @@ from warpworld.text import print_columns, printable
 if TYPE_CHECKING:
     import optuna
 
-    from warpworld.cli.sweep.sweep_file import SweepPlan
+    from warpworld.cli.sweep.sweep_file import SweepFile
 
 
 def add_parsers(commands: Any) -> None:
@@ -33,24 +33,21 @@ def add_parsers(commands: Any) -> None:
 
 def _sweep(arguments: argparse.Namespace) -> int:
     from warpworld.cli.sweep.study import open_study, storage_url
-    from warpworld.cli.sweep.sweep_file import SweepPlan
+    from warpworld.cli.sweep.sweep_file import SweepFile
     from warpworld.cli.sweep.trials import Trials
-    from warpworld.cli.sweep.workers import Workers
+    from warpworld.cli.sweep.worker_processes import Workers
     from warpworld.trainers.session import StopOnSignal
 
-    # the study as it is
-    plan = SweepPlan(arguments.file)
-    study = open_study(plan)
+    file = SweepFile(arguments.file)
+    study = open_study(file)
     if arguments.show:
-        _show(plan, study)
+        _show(file, study)
         return 0
-    # further trials
-    print(f"sweep {plan.name}: {plan.sweep.trials} trials in {storage_url(plan)}", flush=True)
+    print(f"sweep {file.name}: {file.sweep.trials} trials in {storage_url(file)}", flush=True)
     with StopOnSignal(quiet=True) as signals:
-        for trial in Trials(plan, study, Workers(arguments.jobs, quiet=True)).run(signals):
+        for trial in Trials(file, study, Workers(arguments.jobs, quiet=True)).run(signals):
             print(printable(_line(trial)), flush=True)
-    # results, also of a sweep that was stopped
-    _show(plan, study)
+    _show(file, study)
     if signals():
         print(f"stopped; continue: warpworld sweep {arguments.file}", file=sys.stderr)
         return signals.exit_status
@@ -67,9 +64,9 @@ def _line(trial: optuna.trial.FrozenTrial) -> str:
     return "; ".join([*parts, *([trial.user_attrs[WHY]] if WHY in trial.user_attrs else [])])
 
 
-def _show(plan: SweepPlan, study: optuna.Study) -> None:
+def _show(file: SweepFile, study: optuna.Study) -> None:
     """Print a table of the trials, the best first, and draw them."""
-    from warpworld.cli.sweep.pictures import draw_study, importances
+    from warpworld.cli.sweep.picture import draw_study, importances
     from warpworld.cli.sweep.trials import RUN, WHY
 
     # trials, the best first
@@ -77,9 +74,8 @@ def _show(plan: SweepPlan, study: optuna.Study) -> None:
     trials = [trial for trial in trials if trial.state.name != "FAIL" or WHY in trial.user_attrs]
     sign = -1 if study.direction.name == "MAXIMIZE" else 1
     trials.sort(key=lambda trial: (trial.state.name != "COMPLETE", sign * _value(trial)))
-    # the table
-    keys = list(plan.sweep.search)
-    rows = [["trial", plan.objective, *(key.rpartition(".")[2] for key in keys), "run"]]
+    keys = list(file.sweep.search)
+    rows = [["trial", file.objective, *(key.rpartition(".")[2] for key in keys), "run"]]
     for trial in trials:
         values = (_short(trial.params.get(key, "-")) for key in keys)
         rows.append([str(trial.number), _outcome(trial), *values, Path(trial.user_attrs.get(RUN, "-")).name])
@@ -89,7 +85,7 @@ def _show(plan: SweepPlan, study: optuna.Study) -> None:
     if any(trial.state.name == "COMPLETE" for trial in trials):
         shares = ", ".join(f"{key.rpartition('.')[2]} {share:.0%}" for key, share in importances(study).items())
         print(f"\nwhat matters: {shares or 'too few trials to say'}")
-        print(draw_study(study, plan.objective, Path(plan.base.saving.directory) / f"{plan.name}.png"))
+        print(draw_study(study, file.objective, Path(file.base.saving.directory) / f"{file.name}.png"))
 
 
 def _value(trial: optuna.trial.FrozenTrial) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from warpworld.cli.sweep.workers import Training, Workers
+from warpworld.cli.sweep.worker_processes import Training, Workers
 from warpworld.config import RunConfig, load_config
 from warpworld.errors import RunError
 from warpworld.runs import as_folder_name

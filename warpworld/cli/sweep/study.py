@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.sweep.sweep_file import Space, SweepPlan
+from warpworld.cli.sweep.sweep_file import Space, SweepFile
 from warpworld.errors import SweepError
 from warpworld.runs import flat, shown_value
 
@@ -31,47 +31,46 @@ SAMPLERS = {
 }
 
 
-def open_study(plan: SweepPlan) -> optuna.Study:
+def open_study(file: SweepFile) -> optuna.Study:
     """The study of a sweep, a new one if its storage has none.
 
     Raises:
         SweepError: a package is missing, the storage cannot be opened, or the study is of another sweep.
     """
     package = import_optuna()
-    sampler = _sampler(plan.sweep.sampler)
+    sampler = _sampler(file.sweep.sampler)
     from sqlalchemy.exc import DBAPIError
 
     # the study, in several attempts
     for attempt in range(OPEN_ATTEMPTS):
         try:
-            study = _created(package, plan, sampler)
+            study = _created(package, file, sampler)
             break
         except Exception as error:  # SQLAlchemy's and the drivers' own
             if isinstance(error, DBAPIError) and attempt < OPEN_ATTEMPTS - 1:
                 time.sleep(OPEN_SECONDS)  # another worker may be making the tables
                 continue
-            raise SweepError(f"storage '{storage_url(plan)}' cannot be opened: {str(error).splitlines()[0]}") from error
-    # a study of this sweep
-    about = plan.about()
-    _check_same(study.user_attrs.get(ABOUT, about), about, plan)
+            raise SweepError(f"storage '{storage_url(file)}' cannot be opened: {str(error).splitlines()[0]}") from error
+    about = file.about()
+    _check_same(study.user_attrs.get(ABOUT, about), about, file)
     study.set_user_attr(ABOUT, about)
     return study
 
 
-def _created(package: Any, plan: SweepPlan, sampler: Any) -> optuna.Study:
+def _created(package: Any, file: SweepFile, sampler: Any) -> optuna.Study:
     """The study in its storage, made there if it is not."""
     storage = package.storages.RDBStorage(
-        storage_url(plan),
+        storage_url(file),
         heartbeat_interval=HEARTBEAT_SECONDS,
         grace_period=GRACE_SECONDS,
         heartbeat_stale_trial_callback=package.storages.RetryHeartbeatStaleTrialCallback(max_retry=MOST_RETRIES),
     )
     study: optuna.Study = package.create_study(
-        study_name=plan.name,
+        study_name=file.name,
         storage=storage,
         sampler=sampler,
-        pruner=_pruner(plan.sweep.pruner),
-        direction=plan.sweep.direction.replace("ise", "ize"),
+        pruner=_pruner(file.sweep.pruner),
+        direction=file.sweep.direction.replace("ise", "ize"),
         load_if_exists=True,
     )
     return study
@@ -95,18 +94,18 @@ def import_optuna() -> Any:
     return optuna
 
 
-def storage_url(plan: SweepPlan) -> str:
+def storage_url(file: SweepFile) -> str:
     """The storage as a database's URL; a file is one of SQLite."""
-    given = plan.sweep.storage or str(Path(plan.base.saving.directory) / f"{plan.name}.db")
+    given = file.sweep.storage or str(Path(file.base.saving.directory) / f"{file.name}.db")
     if "://" in given:
         return given
     Path(given).parent.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{given}"
 
 
-def distributions(plan: SweepPlan) -> dict[str, Any]:
+def distributions(file: SweepFile) -> dict[str, Any]:
     """Optuna's form of the spaces, by key; a list's values are YAML text."""
-    return {key: _distribution(space) for key, space in plan.sweep.search.items()}
+    return {key: _distribution(space) for key, space in file.sweep.search.items()}
 
 
 def _distribution(space: Space) -> Any:
@@ -142,7 +141,7 @@ def _pruner(name: str) -> Any:
     return pruners.MedianPruner(STARTUP_TRIALS, n_warmup_steps=10) if name == "median" else pruners.NopPruner()
 
 
-def _check_same(there: Any, here: Any, plan: SweepPlan) -> None:
+def _check_same(there: Any, here: Any, file: SweepFile) -> None:
     """Refuse a study of another sweep, and say what differs."""
     # settings that differ
     before, now = dict(flat(there)), dict(flat(here))
@@ -157,6 +156,6 @@ def _check_same(there: Any, here: Any, plan: SweepPlan) -> None:
     ]
     more = [f"{len(keys) - MOST_NAMED} more"] if len(keys) > MOST_NAMED else []
     raise SweepError(
-        f"study '{plan.name}' in '{storage_url(plan)}' is of another sweep: {'; '.join([*said, *more])}. "
+        f"study '{file.name}' in '{storage_url(file)}' is of another sweep: {'; '.join([*said, *more])}. "
         "Give this one another name or storage"
     )

@@ -9,9 +9,18 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter
 
 from warpworld.cli.sweep.finding import as_json, determining
-from warpworld.config import Count, Document, Label, Section, Text, dump_value, load_config, validated
-from warpworld.config.encodable import check_encodable
-from warpworld.config.keys import KeyPath
+from warpworld.config import (
+    Count,
+    Document,
+    KeyPath,
+    Label,
+    Section,
+    Text,
+    check_encodable,
+    dump_value,
+    load_config,
+    validated,
+)
 from warpworld.errors import ConfigError
 from warpworld.files import read_file, reason
 from warpworld.packaged import packaged_configs
@@ -66,7 +75,7 @@ class Sweep(Section):
     )
 
 
-class SweepPlan:
+class SweepFile:
     """A sweep whose file and whose values were checked.
 
     Args:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.sweep.study import HEARTBEAT_SECONDS, distributions
-from warpworld.cli.sweep.sweep_file import SweepPlan
-from warpworld.cli.sweep.workers import Training, Workers
+from warpworld.cli.sweep.sweep_file import SweepFile
+from warpworld.cli.sweep.worker_processes import Training, Workers
 from warpworld.config import dump_value, load_config
 from warpworld.errors import ConfigError, SweepError, suggest
-from warpworld.runs import FEWEST, episodes_of, mean_of_last_tenth, of_episodes, points_of, read_metrics
+from warpworld.runs import FEWEST_EPISODES, episodes_of, mean_of_last_tenth, of_episodes, points_of, read_metrics
 
 if TYPE_CHECKING:
     import optuna
@@ -41,14 +41,14 @@ class Trials:
     """Trains the trials that a study still lacks; other processes may do the same.
 
     Args:
-        plan: of the sweep.
+        file: of the sweep.
         study: as ``open_study`` returns it.
         workers: which train.
     """
 
-    def __init__(self, plan: SweepPlan, study: optuna.Study, workers: Workers) -> None:
-        self._plan, self._study, self._workers = plan, study, workers
-        self._spaces = distributions(plan)
+    def __init__(self, file: SweepFile, study: optuna.Study, workers: Workers) -> None:
+        self._file, self._study, self._workers = file, study, workers
+        self._spaces = distributions(file)
         self._running: list[_Running] = []
         self._beaten = -float("inf")
 
@@ -83,7 +83,7 @@ class Trials:
         """Whether the study needs another trial now."""
         found = self._study.get_trials(deepcopy=False)
         done = sum(trial.state.name in ("COMPLETE", "PRUNED", "RUNNING") or WHY in trial.user_attrs for trial in found)
-        return done < self._plan.sweep.trials
+        return done < self._file.sweep.trials
 
     def _others(self) -> bool:
         """Whether other processes have trials, which return to the study if these processes were killed."""
@@ -106,7 +106,7 @@ class Trials:
         _record_heartbeat(self._study, trial)
         if FIRST not in trial.user_attrs:
             trial.set_user_attr(FIRST, trial.number)
-        words = self._plan.words(values_of(trial.params, self._spaces), trial.user_attrs[FIRST])
+        words = self._file.words(values_of(trial.params, self._spaces), trial.user_attrs[FIRST])
         try:
             config = load_config(words[0], words[1:])
         except ConfigError as error:
@@ -119,10 +119,9 @@ class Trials:
         run = entry.training.run
         if run is None or entry.pruned or not run.metrics_path.exists():
             return
-        # the objective so far
-        rows, objective = read_metrics(run.metrics_path).rows, self._plan.objective
+        rows, objective = read_metrics(run.metrics_path).rows, self._file.objective
         value = mean_of_last_tenth(rows, objective)
-        if value is None or (of_episodes(objective) and episodes_of(rows, objective) < FEWEST):
+        if value is None or (of_episodes(objective) and episodes_of(rows, objective) < FEWEST_EPISODES):
             return
         # a report for each percent of the training
         reached = points_of(rows, objective)[-1][0]
@@ -156,14 +155,14 @@ class Trials:
         # the objective at the end
         rows = read_metrics(run.metrics_path).rows
         self._check_objective(trial, dict.fromkeys(name for row in rows for name in row))
-        value = mean_of_last_tenth(rows, self._plan.objective)
+        value = mean_of_last_tenth(rows, self._file.objective)
         if value is None:
-            return self._fail(trial, f"{self._plan.objective} was never a number")
+            return self._fail(trial, f"{self._file.objective} was never a number")
         return self._study.tell(trial, value)
 
     def _check_objective(self, trial: optuna.Trial, names: Mapping[str, None]) -> None:
         """Raise SweepError where a run that has ended wrote other metrics."""
-        objective = self._plan.objective
+        objective = self._file.objective
         if names and objective not in names:
             self._fail(trial, "no such metric")
             known = ", ".join(name for name in names if "/" in name)

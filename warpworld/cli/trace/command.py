@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.cli.settings import add_device, opened_run
+from warpworld.cli.override_options import add_device, opened_run
 
 
 def add_parsers(commands: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import seconds
-from warpworld.cli.settings import add_device, option_overrides
+from warpworld.cli.override_options import add_device, option_overrides
 from warpworld.cli.tune.choice import KINDS, chosen
 from warpworld.text import print_columns
 

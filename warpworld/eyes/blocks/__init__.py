@@ -1,7 +1,7 @@
 """Building blocks for environments in floor plans that are written in Python alone."""
 
 from warpworld.eyes.blocks.block import Block
-from warpworld.eyes.blocks.environment import BlockEnvironment, BlockParams
+from warpworld.eyes.blocks.block_environment import BlockEnvironment, BlockParams
 from warpworld.eyes.blocks.hits import Hits
 from warpworld.eyes.blocks.lives import RandomLifespans, RandomSpawns
 from warpworld.eyes.blocks.movement import MomentumMovement, SimpleMovement

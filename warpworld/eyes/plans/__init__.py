@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from warpworld.eyes.plans.constants import MAX_WALLS as MAX_WALLS
     from warpworld.eyes.plans.constants import RADIUS as RADIUS
     from warpworld.eyes.plans.cubicasa import load_cubicasa as load_cubicasa
-    from warpworld.eyes.plans.drawing import LINE_WIDTH as LINE_WIDTH
-    from warpworld.eyes.plans.drawing import draw_plan as draw_plan
-    from warpworld.eyes.plans.files import load_plan as load_plan
-    from warpworld.eyes.plans.files import write_plan as write_plan
+    from warpworld.eyes.plans.from_above import LINE_WIDTH as LINE_WIDTH
+    from warpworld.eyes.plans.from_above import draw_plan as draw_plan
     from warpworld.eyes.plans.generator import home as home
     from warpworld.eyes.plans.generator import homes as homes
+    from warpworld.eyes.plans.json_files import load_plan as load_plan
+    from warpworld.eyes.plans.json_files import write_plan as write_plan
     from warpworld.eyes.plans.plan import Plan as Plan
     from warpworld.eyes.plans.plan_set import PlanSet as PlanSet
     from warpworld.eyes.plans.sheet import MOST as MOST

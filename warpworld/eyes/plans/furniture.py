@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warpworld.eyes.plans.layout import Rectangle
+from warpworld.eyes.plans.subdivision import Rectangle
 
 if TYPE_CHECKING:
     from warpworld.eyes.plans.generator import Home
 
 OFTEN = 0.6  # of the rectangles that a home consists of
-DEPTHS, LENGTHS = (8, 16), (16, 40)  # units of layout.py
+DEPTHS, LENGTHS = (8, 16), (16, 40)  # units of subdivision.py
 PASSAGE = 20  # units that stay free beside a box
 NICHE = 10  # units at least between a box and a corner, if any
 LIGHT = 6  # units that stay free around the middle, where the light is

@@ -14,14 +14,14 @@ import numpy as np
 from warpworld.errors import PlanError
 from warpworld.eyes.plans.constants import OUTSIDE, RESOLUTION, WALL
 from warpworld.eyes.plans.furniture import furniture
-from warpworld.eyes.plans.layout import UNIT, Boundary, Rectangle, boundaries, divided, ground
 from warpworld.eyes.plans.outlines import outlines
 from warpworld.eyes.plans.plan import Plan
+from warpworld.eyes.plans.subdivision import UNIT, Boundary, Rectangle, boundaries, divided, ground
 
 ROOMS = (6, 20)  # fewest and most
 ROOM_AREA = 9.0  # square metres, of which a home has 1.0 to 1.2 times so many for each room and for three more
 MOST_ROOMS, SMALLEST_AREA, LARGEST_AREA = 60, 7.0, 40.0
-MARGIN = 20  # units of layout.py between the outer wall and the axes
+MARGIN = 20  # units of subdivision.py between the outer wall and the axes
 PER_CELL = round(RESOLUTION / UNIT)
 INNER_WALLS, OUTER_WALLS = (2, 3, 4), (4, 5)  # thickness, units; one of each in a home
 DOOR_WIDTHS = (16, 18, 20)  # units

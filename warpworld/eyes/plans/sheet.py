@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from warpworld.drawing import SMOOTH, Drawing, colour_table, font, paint, write_whole
-from warpworld.eyes.plans.drawing import FLOORS, LAMP, SLAB, draw_plan
+from warpworld.eyes.plans.from_above import FLOORS, LAMP, SLAB, draw_plan
 from warpworld.eyes.plans.plan import Plan
 
 MOST = 64  # plans on a sheet

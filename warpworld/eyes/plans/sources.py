@@ -6,7 +6,7 @@ from pathlib import Path
 
 from warpworld.errors import PlanError
 from warpworld.eyes.plans.cubicasa import load_cubicasa
-from warpworld.eyes.plans.files import load_plan
+from warpworld.eyes.plans.json_files import load_plan
 from warpworld.eyes.plans.plan import Plan
 from warpworld.files import reason
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,8 +21,8 @@ from warpworld.managers import (
     content_key,
     explain_failure,
 )
+from warpworld.managers.cpu.free_memory import available_memory
 from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
-from warpworld.managers.cpu.memory import available_memory
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.native_runtime import headers, processor, runtime
 from warpworld.managers.cpu.program import CpuProgram
@@ -50,8 +51,6 @@ class CpuBackend:
     runs_on_host = True
 
     def __init__(self, num_workers: int | None = None) -> None:
-        import torch
-
         if sys.platform != "linux":
             raise DeviceError(f"the cpu backend runs on Linux, not on {sys.platform}; on Windows, use it under WSL")
         most = 1 if debugging() else min(available_cores(), MAX_WORKERS)
@@ -59,8 +58,14 @@ class CpuBackend:
         is_whole = isinstance(workers, (int, np.integer)) and not isinstance(workers, bool)
         if not is_whole or not 1 <= workers <= MAX_WORKERS:
             raise DeviceError(f"num_workers={workers!r}: expected 1 to {MAX_WORKERS}")
-        self.device = torch.device("cpu")
         self.num_workers = workers
+
+    @functools.cached_property
+    def device(self) -> torch.device:
+        """Device of torch; loads torch when it is first asked for, which ``warpworld info`` does not do."""
+        import torch
+
+        return torch.device("cpu")
 
     def describe(self) -> str:
         """The device, in words."""

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from warpworld.errors import BuildError, DeviceError
 from warpworld.managers import INCLUDE_FOLDER
+from warpworld.managers.cuda.driver import dotted
 from warpworld.managers.tools import run_tool, words_of
 
 HOW_TO_GET_ONE = 'install the CUDA toolkit, or run: pip install "cuda-toolkit[nvcc,crt,cccl,nvvm]"'
@@ -45,7 +46,7 @@ class CudaCompiler(ABC):
     @property
     def description(self) -> str:
         """Name, version and place."""
-        return f"{self.name} {_dotted(self.version)} ({self.path})"
+        return f"{self.name} {dotted(self.version)} ({self.path})"
 
     @abstractmethod
     def all_flags(self) -> tuple[str, ...]:
@@ -142,7 +143,7 @@ def find_cuda_compiler(newest: Version | None = None) -> CudaCompiler:
     if found is None and newest is not None and candidates:
         newer = _made(candidates[0]).description
         raise DeviceError(
-            f"the NVIDIA driver is for CUDA {_dotted(newest)}, {newer} is newer: update the driver, or put a compiler "
+            f"the NVIDIA driver is for CUDA {dotted(newest)}, {newer} is newer: update the driver, or put a compiler "
             f"of CUDA {newest[0]} on PATH"
         )
     if found is None:
@@ -217,7 +218,3 @@ def _cuda_of(path: Path) -> int:
     """The CUDA that a file of NVIDIA's packages is of: they lie in cu13, cu14, ...; before, in cuda_nvcc and so on."""
     numbered = re.match(r"cu(\d+)$", path.parts[0])
     return int(numbered.group(1)) if numbered else 12
-
-
-def _dotted(version: Version) -> str:
-    return f"{version[0]}.{version[1]}"

@@ -21,8 +21,8 @@ from warpworld.policies.exporting.interface import (
     Interface,
     as_observed,
 )
-from warpworld.policies.exporting.program import model_name
 from warpworld.policies.exporting.random_inputs import Values, random_inputs
+from warpworld.policies.exporting.traced_graph import model_name
 
 TOLERANCE = 1e-5  # where the largest number is above 1, of that
 BATCHES = (64, 2, 1)

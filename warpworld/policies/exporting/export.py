@@ -16,7 +16,7 @@ from warpworld.policies import Policy
 from warpworld.policies.exporting.comparing import Comparison, compare
 from warpworld.policies.exporting.formats import FORMATS, format_of
 from warpworld.policies.exporting.interface import Interface
-from warpworld.policies.exporting.program import cannot, traced
+from warpworld.policies.exporting.traced_graph import cannot, traced
 from warpworld.version import __version__
 
 

@@ -10,7 +10,7 @@ from torch.export import ExportedProgram
 
 from warpworld.errors import ExportError
 from warpworld.policies.exporting.interface import Interface
-from warpworld.policies.exporting.program import quiet
+from warpworld.policies.exporting.traced_graph import quiet
 
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 

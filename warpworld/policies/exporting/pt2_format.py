@@ -9,7 +9,7 @@ import torch
 from torch.export import ExportedProgram
 
 from warpworld.policies.exporting.interface import Interface
-from warpworld.policies.exporting.program import quiet
+from warpworld.policies.exporting.traced_graph import quiet
 
 
 def check_packages() -> None:

@@ -6,10 +6,10 @@ import logging
 
 from warpworld.errors import BuildError, ConfigError, DeviceError
 from warpworld.policies import FLOAT32, Categorical, Gaussian, MinGRU, Policy
+from warpworld.policies.fused.architecture import why_not
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
-from warpworld.policies.fused.plan import why_not
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ namespace fused {
 
 constexpr int narrow = lanes / 2;  // up to so many outputs are dot products; more are a matrix product
 
-// fused/layout.py mirrors it.
+// fused/trunk.py mirrors it.
 struct HeadShape {
   int trunk, inputs, outputs;  // `inputs` are the columns of the trunk's top slab
   int weight_columns;

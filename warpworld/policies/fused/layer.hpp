@@ -51,7 +51,7 @@ struct LayerParameters {
 
 enum Kind { linear, gated_mean, lstm, gru };
 
-// fused/layout.py mirrors it, and says what the fields mean.
+// fused/trunk.py mirrors it, and says what the fields mean.
 struct LayerShape {
   int kind, activation;
   int in_pairs;                             // multiplies pairs of bfloat16

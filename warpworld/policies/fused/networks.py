@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from warpworld.errors import DeviceError, StoreError
 from warpworld.managers.cpu import MAX_WORKERS, WorkerLoop, available_cores
 from warpworld.policies import FLOAT32
+from warpworld.policies.fused.architecture import architecture_of
 from warpworld.policies.fused.calls import (
     ForwardCall,
     GradientCall,
@@ -25,10 +26,9 @@ from warpworld.policies.fused.calls import (
     checked,
 )
 from warpworld.policies.fused.gradients import Experience, FusedGradients
-from warpworld.policies.fused.layout import HeadShape, TrunkShape
 from warpworld.policies.fused.library import library
 from warpworld.policies.fused.modules import UnfitError
-from warpworld.policies.fused.plan import plan
+from warpworld.policies.fused.trunk import HeadShape, TrunkShape
 
 _NO_SUCH_ROW, _NO_SUCH_ACTION = -2, -3  # of fused_begin_gradient and fused_take_steps
 
@@ -45,7 +45,7 @@ class FusedNetworks:
         most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
 
     Args:
-        model: a packaged model that ``plan`` takes.
+        model: a packaged model that ``architecture_of`` takes.
         head_sizes: choices of each categorical head; the actor has as many outputs. Empty for actions in a Box.
         num_workers: threads, the calling one included; None means as many as torch has. At most 128 are used.
         log_std: with actions in a Box, (outputs of the actor,) float32, the logarithm of each dimension's width; None
@@ -54,7 +54,7 @@ class FusedNetworks:
 
     Raises:
         BuildError: the library does not compile here.
-        DeviceError: networks that have no kernels, for the reason that ``plan`` gives, or no memory.
+        DeviceError: networks that have no kernels, for the reason that ``architecture_of`` gives, or no memory.
     """
 
     def __init__(
@@ -67,21 +67,22 @@ class FusedNetworks:
     ) -> None:
         compiled = library()
         try:
-            self._plan = plan(model, compiled.function("fused_lanes", returns=_INT)(), precision != FLOAT32)
+            lanes = compiled.function("fused_lanes", returns=_INT)()
+            self._architecture = built = architecture_of(model, lanes, precision != FLOAT32)
         except UnfitError as reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
         self.head_sizes, self._log_std = tuple(head_sizes), log_std
         expected = sum(self.head_sizes) if log_std is None else len(log_std)
-        if (self._plan.num_outputs, self._plan.num_values) != (expected, 1):
+        if (built.num_outputs, built.num_values) != (expected, 1):
             raise DeviceError(
-                f"an actor of {self._plan.num_outputs} outputs and a critic of {self._plan.num_values}: expected "
-                f"{expected} outputs of the actor and 1 of the critic"
+                f"an actor of {built.num_outputs} outputs and a critic of {built.num_values}: "
+                f"expected {expected} outputs of the actor and 1 of the critic"
             )
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
-        most = workers if self._plan.state_size else min(available_cores(), MAX_WORKERS)  # those remember act alone
+        most = workers if built.state_size else min(available_cores(), MAX_WORKERS)  # those remember act alone
         self.most_workers = max(workers, most)
         self._model = self._make(self.most_workers)
-        self._weights = self._plan.weights
+        self._weights = self._architecture.weights
         self._tensors = [tensor for pair in self._weights for tensor in pair]
         self._parameters, self._addresses = (LayerParameters * len(self._weights))(), list[int]()
         self._begin_forward = compiled.function("fused_begin_forward", _POINTER, returns=_INT)
@@ -99,7 +100,7 @@ class FusedNetworks:
 
     def _make(self, num_workers: int) -> int:
         """The C++ side's model, freed with this object."""
-        compiled, built = library(), self._plan
+        compiled, built = library(), self._architecture
         trunks = (TrunkShape * len(built.trunks))(*(trunk.shape() for trunk in built.trunks))
         heads = (HeadShape * 2)(built.actor.shape(), built.critic.shape())
         sizes = (_INT * len(self.head_sizes))(*self.head_sizes)
@@ -119,17 +120,17 @@ class FusedNetworks:
     @property
     def features(self) -> int:
         """Numbers in an observation."""
-        return self._plan.features
+        return self._architecture.features
 
     @property
     def num_outputs(self) -> int:
         """Number of outputs of the actor."""
-        return self._plan.num_outputs
+        return self._architecture.num_outputs
 
     @property
     def state_size(self) -> int:
         """Numbers in one agent's recurrent state; 0 without a memory."""
-        return self._plan.state_size
+        return self._architecture.state_size
 
     @property
     def is_box(self) -> bool:

@@ -5,14 +5,14 @@
 
 namespace fused {
 
-// fused/layout.py mirrors it, and says what the fields mean.
+// fused/trunk.py mirrors it, and says what the fields mean.
 struct SlabShape {
   int columns, activation;
   int is_summed;  // several things read it: its gradient is added up, in memory of its own
   int is_kept;    // its gradient has memory of its own, since its numbers are wanted to the end
 };
 
-// fused/layout.py mirrors it.
+// fused/trunk.py mirrors it.
 struct TrunkShape {
   int num_slabs, num_layers;
   const SlabShape* slabs;

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import torch
 from gymnasium.spaces import Space, flatdim
-from torch import Tensor, nn
 
 from warpworld.policies.layers import (
     POLICY_GAIN,
@@ -16,23 +14,15 @@ from warpworld.policies.layers import (
     check_hidden,
     hidden_layers,
     perceptron,
-    run_layers,
 )
-
-if TYPE_CHECKING:
-    from warpworld.policies.forwards import Forwards
+from warpworld.policies.networks.separate import SeparateNetworks
 
 
-class MLP(nn.Module):
+class MLP(SeparateNetworks):
     """Actor and critic of fully connected layers, which share no weights.
 
     Weights are orthogonal with gain sqrt(2) in hidden layers, 0.01 in the last layer of the actor and 1 in the last
     layer of the critic; biases are zero (Huang et al. 2022, "The 37 Implementation Details of PPO", detail 2).
-
-    Attributes:
-        actor_layers: (..., features) -> (..., num_outputs).
-        critic_layers: (..., features of what the critic reads) -> (..., 1).
-        fused: runs both where no gradient is asked for; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(
@@ -57,31 +47,13 @@ class MLP(nn.Module):
             ConfigError: unknown activation, or a hidden layer without a unit.
         """
         super().__init__()
-        self.fused: Forwards | None = None
         check_hidden(hidden_sizes, activation)
         read = observation if critic_input is None else critic_input
         self.actor_layers = perceptron((flatdim(observation), *hidden_sizes, num_outputs), activation, POLICY_GAIN)
         self.critic_layers = perceptron((flatdim(read), *hidden_sizes, 1), activation, VALUE_GAIN)
-
-    @property
-    def value_layer(self) -> nn.Module:
-        """The critic's last layer."""
-        return self.critic_layers[-1]
 
     @staticmethod
     def encoder(observation: Space, *, hidden_sizes: tuple[int, ...], activation: str) -> Layers:
         """The hidden layers alone, from an observation to what a recurrent cell reads; arguments as above."""
         check_hidden(hidden_sizes, activation)
         return hidden_layers((flatdim(observation), *hidden_sizes), activation)
-
-    def actor(self, observations: Tensor) -> Tensor:
-        """(..., features) float32 -> (..., num_outputs) float32."""
-        if self.fused is not None and not torch.is_grad_enabled():
-            return self.fused.outputs(observations)
-        return run_layers(self.actor_layers, observations)
-
-    def critic(self, inputs: Tensor) -> Tensor:
-        """(..., features) float32 -> (...) float32."""
-        if self.fused is not None and not torch.is_grad_enabled():
-            return self.fused.value(inputs)
-        return run_layers(self.critic_layers, inputs).squeeze(-1)

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-import torch
 from gymnasium.spaces import Space
-from torch import Tensor, nn
+from torch import nn
 
 from warpworld.environment import feature_shapes
 from warpworld.errors import ConfigError
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, BranchEncoder, Width, check_hidden, linear, run_layers
-
-if TYPE_CHECKING:
-    from warpworld.policies.forwards import Forwards
+from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, BranchEncoder, Width, check_hidden, linear
+from warpworld.policies.networks.separate import SeparateNetworks
 
 
-class MultiInput(nn.Module):
+class MultiInput(SeparateNetworks):
     """Actor and critic that share no weights: each an encoder with a branch for each part, and a linear layer.
 
     Weights are orthogonal with gain sqrt(2), but 0.01 in the last layer of the actor and 1 in that of the critic;
     biases are zero, as in the model "mlp".
-
-    Attributes:
-        actor_layers: (..., features) -> (..., num_outputs).
-        critic_layers: (..., features) -> (..., 1).
-        fused: runs both where no gradient is asked for; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(
@@ -57,7 +49,6 @@ class MultiInput(nn.Module):
             ConfigError: the settings do not go together, or not with the observation.
         """
         super().__init__()
-        self.fused: Forwards | None = None
         settings = dict(channels=channels, kernel_sizes=kernel_sizes, strides=strides, branch_size=branch_size)
         width = hidden_sizes[-1] if hidden_sizes else branch_size * len(feature_shapes(observation))
 
@@ -67,11 +58,6 @@ class MultiInput(nn.Module):
 
         self.actor_layers = network(num_outputs, POLICY_GAIN)
         self.critic_layers = network(1, VALUE_GAIN)
-
-    @property
-    def value_layer(self) -> nn.Module:
-        """The critic's last layer."""
-        return self.critic_layers[-1]
 
     @staticmethod
     def encoder(
@@ -100,15 +86,3 @@ class MultiInput(nn.Module):
             hidden_sizes=hidden_sizes,
             activation=activation,
         )
-
-    def actor(self, observations: Tensor) -> Tensor:
-        """(..., features) float32 -> (..., num_outputs) float32."""
-        if self.fused is not None and not torch.is_grad_enabled():
-            return self.fused.outputs(observations)
-        return run_layers(self.actor_layers, observations)
-
-    def critic(self, observations: Tensor) -> Tensor:
-        """(..., features) float32 -> (...) float32."""
-        if self.fused is not None and not torch.is_grad_enabled():
-            return self.fused.value(observations)
-        return run_layers(self.critic_layers, observations).squeeze(-1)

@@ -3,7 +3,7 @@
 from warpworld.policies.samplers.box import BoxSampler, scaling_to
 from warpworld.policies.samplers.choices import ChoiceSampler
 from warpworld.policies.samplers.deterministic import DeterministicSampler, Noise, NoisySampler
-from warpworld.policies.samplers.explorer import Explorer
+from warpworld.policies.samplers.epsilon_greedy import Explorer
 from warpworld.policies.samplers.sampler import Sampler, SamplerContext, SamplerMaker
 from warpworld.policies.samplers.squashed import SquashedSampler
 

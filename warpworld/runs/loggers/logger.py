@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -72,6 +73,23 @@ class Logger(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Close what is open; called at the end of a session. A later ``log`` opens it again."""
+
+
+def imported(package: str, *modules: str) -> Any:
+    """The package that ``saving.<package>`` needs, with some of its modules.
+
+    Raises:
+        RunError: it is not installed.
+    """
+    try:
+        for module in modules:
+            importlib.import_module(f"{package}.{module}")
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise RunError(
+            f"saving.{package} needs the package {package}, which is not installed: "
+            f"pip install 'warpworld[{package}]', or set saving.{package}=null"
+        ) from error
 
 
 def is_timed(name: str) -> bool:

@@ -12,7 +12,7 @@ from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason, replace_text
 from warpworld.runs.loggers.hyperparameters import by_key
-from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, numbers
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, imported, numbers
 
 _FORBIDDEN = re.compile(r"[^\w. /-]", re.ASCII)  # in names of metrics
 _MOST_PARAMS, _LONGEST = 100, 500  # that MLflow takes at once, and of a value
@@ -22,19 +22,20 @@ class MLflow(Logger):
     """A run in MLflow, where ``MLFLOW_TRACKING_URI`` says; a resumed one continues under the id in ``mlflow_id``.
 
     The run belongs to the experiment ``saving.mlflow``, which is made where there is none of the name. The settings are
-    kept as parameters, by dotted key.
+    kept as parameters, by dotted key. Nothing is rewound: a resumed run repeats the same numbers, and the first of each
+    step are kept.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
         super().__init__(folder, config)
-        self._mlflow = import_mlflow()
+        self._mlflow = imported("mlflow", "entities", "tracking")
         self._client: Any = None
         self._id, self._known = "", 0  # env steps whose numbers are there already
 
     @classmethod
     def check_available(cls, config: RunConfig) -> None:
         """Check that the package is installed. Raises RunError: it is not."""
-        import_mlflow()
+        imported("mlflow", "entities", "tracking")
 
     def log(self, metrics: Metrics) -> None:
         """Send every finite number; steps that a killed session has sent already are left out."""
@@ -48,12 +49,6 @@ class MLflow(Logger):
                 client.log_batch(self._id, metrics=sent)
 
         self._do(send)
-
-    def rewind(self, iteration: int, env_steps: int) -> None:
-        """Do nothing: a resumed run repeats the same numbers, and the first of each step are kept."""
-
-    def sync(self) -> None:
-        """Do nothing: the server keeps what it was sent."""
 
     def close(self) -> None:
         """Mark the run as finished; a later ``log`` reopens it."""
@@ -103,20 +98,3 @@ class MLflow(Logger):
                 f"MLflow cannot be reached or written: {reason(error)}; check MLFLOW_TRACKING_URI, or set "
                 "saving.mlflow=null"
             ) from error
-
-
-def import_mlflow() -> Any:
-    """The mlflow package.
-
-    Raises:
-        RunError: it is not installed.
-    """
-    try:
-        import mlflow.entities
-        import mlflow.tracking
-    except ImportError as error:
-        raise RunError(
-            "saving.mlflow needs the package mlflow, which is not installed: pip install 'warpworld[mlflow]', "
-            "or set saving.mlflow=null"
-        ) from error
-    return mlflow

@@ -9,13 +9,14 @@ from typing import Any
 from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.files import read_file, readable, reason, replace_text
-from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, numbers
+from warpworld.runs.loggers.logger import Logger, Metrics, cannot_write, imported, numbers
 
 
 class WeightsAndBiases(Logger):
     """A run on Weights & Biases; a resumed one continues under the same id, which a file of the run folder holds.
 
-    ``saving.wandb`` is the project. The configuration is shown beside the curves.
+    ``saving.wandb`` is the project. The configuration is shown beside the curves. Nothing is rewound: a resumed run
+    repeats the same numbers, and the site keeps the first of each step.
     """
 
     def __init__(self, folder: Path, config: RunConfig) -> None:
@@ -25,19 +26,13 @@ class WeightsAndBiases(Logger):
     @classmethod
     def check_available(cls, config: RunConfig) -> None:
         """Check that the package is installed. Raises RunError: it is not."""
-        import_wandb()
+        imported("wandb")
 
     def log(self, metrics: Metrics) -> None:
         """Send every finite number; steps that the site has already are ignored there."""
         if self._run is None:
             self._run = self._start()
         self._run.log(dict(numbers(metrics)), step=int(metrics.get("env_steps", 0)))
-
-    def rewind(self, iteration: int, env_steps: int) -> None:
-        """Do nothing: a resumed run repeats the same numbers, and the site keeps the first of each step."""
-
-    def sync(self) -> None:
-        """Do nothing: the package keeps its own files."""
 
     def close(self) -> None:
         """End the session."""
@@ -54,7 +49,7 @@ class WeightsAndBiases(Logger):
         except OSError as error:
             raise cannot_write(path, error) from error
         try:
-            return import_wandb().init(
+            return imported("wandb").init(
                 project=self.config.saving.wandb,
                 id=identity,
                 name=readable(self.folder.name),
@@ -67,19 +62,3 @@ class WeightsAndBiases(Logger):
                 f"Weights & Biases cannot be started: {reason(error)}; "
                 "log in with `wandb login`, or set WANDB_MODE=offline, or saving.wandb=null"
             ) from error
-
-
-def import_wandb() -> Any:
-    """The wandb package.
-
-    Raises:
-        RunError: it is not installed.
-    """
-    try:
-        import wandb
-    except ImportError as error:
-        raise RunError(
-            "saving.wandb needs the package wandb, which is not installed: pip install 'warpworld[wandb]', "
-            "or set saving.wandb=null"
-        ) from error
-    return wandb

@@ -1,8 +1,8 @@
 """Metrics of a run: their logged lines read back, their points and curves, and statistics of them."""
 
-from warpworld.runs.metrics.episode_means import FEWEST, RecentMean, recent_means
-from warpworld.runs.metrics.files import Damage, Metrics, find_damage, good_rows, read_metrics, whole_lines
+from warpworld.runs.metrics.episode_means import FEWEST_EPISODES, RecentMean, recent_means
 from warpworld.runs.metrics.intervals import LEVEL, Values, bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.metric_files import Damage, Metrics, find_damage, good_rows, read_metrics, whole_lines
 from warpworld.runs.metrics.points import (
     EPISODES,
     RETURN,
@@ -19,7 +19,7 @@ from warpworld.runs.metrics.unrewarded import UNREWARDED, Unrewarded
 
 __all__ = [
     "EPISODES",
-    "FEWEST",
+    "FEWEST_EPISODES",
     "LEVEL",
     "RETURN",
     "UNREWARDED",

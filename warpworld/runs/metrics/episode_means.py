@@ -13,20 +13,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FEWEST = 100  # episodes of a mean, if as many have ended
+FEWEST_EPISODES = 100  # episodes of a mean, if as many have ended
 
 Values = NDArray[np.float64]
 
 
 def recent_means(values: ArrayLike, episodes: ArrayLike) -> Values:
-    """The mean at each logged iteration over the fewest of the latest iterations in which ``FEWEST`` episodes ended.
+    """The mean at each logged iteration over the fewest latest iterations in which ``FEWEST_EPISODES`` episodes ended.
 
     Args:
         values: (rows,) means over the episodes of each iteration; NaN where there is none.
-        episodes: (rows,) how many episodes those are; NaN where it is unknown, which stands for ``FEWEST``.
+        episodes: (rows,) how many episodes those are; NaN where it is unknown, which stands for ``FEWEST_EPISODES``.
 
     Returns:
-        (rows,) float64; NaN where ``values`` has NaN, where no episode ended, and before ``FEWEST`` episodes have
+        (rows,) float64; NaN where ``values`` has NaN, where no episode ended, and before ``FEWEST_EPISODES`` have
         ended. If fewer ended in all, the last iteration has the mean over all of them.
     """
     # iterations in which episodes ended
@@ -39,9 +39,8 @@ def recent_means(values: ArrayLike, episodes: ArrayLike) -> Values:
     # first row of the window that ends at each
     counts, kept = weights[rows], of_rows[rows]
     ended = np.concatenate([[0.0], np.cumsum(counts)])
-    first = np.searchsorted(ended, ended[1:] - FEWEST, side="right") - 1
-    enough = ended[1:] >= FEWEST
-    # too few episodes in all
+    first = np.searchsorted(ended, ended[1:] - FEWEST_EPISODES, side="right") - 1
+    enough = ended[1:] >= FEWEST_EPISODES
     if not enough.any():
         means[rows[-1]] = _mean(kept, counts)
         return means
@@ -55,7 +54,7 @@ def recent_means(values: ArrayLike, episodes: ArrayLike) -> Values:
 
 
 def final_mean(steps: ArrayLike, values: ArrayLike, episodes: ArrayLike) -> float | None:
-    """The mean over the episodes of the last tenth of the env steps, or of more until ``FEWEST`` have ended.
+    """The mean over the episodes of the last tenth of the env steps, or of more until ``FEWEST_EPISODES`` have ended.
 
     Args:
         steps: (rows,) env steps, ascending.
@@ -71,7 +70,7 @@ def final_mean(steps: ArrayLike, values: ArrayLike, episodes: ArrayLike) -> floa
     if not len(rows):
         return None
     after = np.cumsum(weights[rows][::-1])[::-1]  # episodes from each row on
-    wanted = (at[rows] >= 0.9 * at[rows[-1]]) | (after - weights[rows] < FEWEST)
+    wanted = (at[rows] >= 0.9 * at[rows[-1]]) | (after - weights[rows] < FEWEST_EPISODES)
     chosen = rows[wanted]
     return _mean(of_rows[chosen], weights[chosen])
 
@@ -82,12 +81,12 @@ def ended_episodes(values: ArrayLike, episodes: ArrayLike) -> float:
 
 
 class RecentMean:
-    """The mean over the latest ``FEWEST`` episodes of a training, while it runs.
+    """The mean over the latest ``FEWEST_EPISODES`` episodes of a training, while it runs.
 
     Attributes:
-        value: over fewer episodes until ``FEWEST`` have ended; None before the first.
-        first: the first mean over ``FEWEST`` episodes; until then ``value``.
-        is_full: whether ``FEWEST`` episodes have ended.
+        value: over fewer episodes until ``FEWEST_EPISODES`` have ended; None before the first.
+        first: the first mean over ``FEWEST_EPISODES`` episodes; until then ``value``.
+        is_full: whether ``FEWEST_EPISODES`` episodes have ended.
     """
 
     def __init__(self) -> None:
@@ -99,22 +98,22 @@ class RecentMean:
 
     def add(self, value: float, episodes: float | None) -> None:
         """Take in the mean of an iteration's episodes, and how many there are; None is unknown."""
-        count = FEWEST if episodes is None else episodes
+        count = FEWEST_EPISODES if episodes is None else episodes
         if not count > 0 or not math.isfinite(value):
             return
         self._rows.append((value, count))
         self._ended += count
-        while self._ended - self._rows[0][1] >= FEWEST:
+        while self._ended - self._rows[0][1] >= FEWEST_EPISODES:
             self._ended -= self._rows.popleft()[1]
         self.value = float(recent_means(*zip(*self._rows, strict=True))[-1])
         self.first = self.first if self.is_full else self.value
-        self.is_full = self.is_full or self._ended >= FEWEST
+        self.is_full = self.is_full or self._ended >= FEWEST_EPISODES
 
 
 def _weights(values: Values, episodes: ArrayLike) -> Values:
     """(rows,) episodes of each row that has a value."""
     counts = np.asarray(episodes, np.float64)
-    counts = np.where(np.isfinite(counts), counts, float(FEWEST))
+    counts = np.where(np.isfinite(counts), counts, float(FEWEST_EPISODES))
     return np.where(np.isfinite(values), np.maximum(counts, 0.0), 0.0)
 
 

@@ -20,6 +20,8 @@ from warpworld.policies import (
     Critics,
     Deterministic,
     Policy,
+    Sampler,
+    SamplerContext,
     SquashedGaussian,
     SquashedHead,
     TanhHead,
@@ -27,8 +29,8 @@ from warpworld.policies import (
     build_policy,
     observation_size,
     of_stacks,
+    scaling_to,
 )
-from warpworld.policies.samplers import Sampler, SamplerContext, scaling_to
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
 from warpworld.trainers.algorithms.off_policy import OffPolicy

@@ -32,7 +32,8 @@ from warpworld.policies import (
     observation_size,
     perceptron,
 )
-from warpworld.trainers.algorithms import OnPolicySettings, starts_of
+from warpworld.trainers.algorithms import OnPolicySettings
+from warpworld.trainers.algorithms.experience import starts_of
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting import Collector, Trajectories
 

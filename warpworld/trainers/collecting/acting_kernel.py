@@ -10,9 +10,8 @@ import torch
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import LEAST_BLOCKS
-from warpworld.policies import Policy
+from warpworld.policies import BoxSampler, ChoiceSampler, Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
-from warpworld.policies.samplers import BoxSampler, ChoiceSampler
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player, Seen, decide

@@ -9,8 +9,16 @@ from torch import Tensor
 
 from warpworld.environment import Array, action_layout, observation_names
 from warpworld.errors import StoreError
-from warpworld.policies import FLOAT32, ObservationRows, Policy, RememberingPolicy, action_distribution, products
-from warpworld.policies.samplers import SamplerContext, SamplerMaker
+from warpworld.policies import (
+    FLOAT32,
+    ObservationRows,
+    Policy,
+    RememberingPolicy,
+    SamplerContext,
+    SamplerMaker,
+    action_distribution,
+    products,
+)
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
 from warpworld.trainers.spans import POLICY, SAMPLING, span

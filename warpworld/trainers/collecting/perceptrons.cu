@@ -55,7 +55,7 @@ constexpr int larger(int a, int b) { return a > b ? a : b; }
 // How a group's agents are taken: `room` of them at a time, each lane's `tile` of them side by side; with LANE_PER_AGENT
 // all of them.
 template <class Group>
-struct Plan {
+struct Layout {
   static constexpr int agents = Group::agents ? Group::agents : 1;
   static constexpr int tile = parts_of(agents, parts_of(agents, 4));
   static constexpr int per_agent = Group::hidden_1 + Group::hidden_2 + Group::outputs;
@@ -77,7 +77,7 @@ struct Plan {
 };
 
 constexpr int MOST_SHARED =
-    larger(larger(Plan<Group0>::shared, Plan<Group1>::shared), larger(Plan<Group2>::shared, Plan<Group3>::shared));
+    larger(larger(Layout<Group0>::shared, Layout<Group1>::shared), larger(Layout<Group2>::shared, Layout<Group3>::shared));
 
 // The rollout's row that this step is recorded in. It is looked up where it is needed: a register that held it would be
 // spilled where the kernel has few.
@@ -95,29 +95,29 @@ struct Row {
 template <class Group>
 __device__ void run_network(const GroupArrays& arrays, int player, int first, int count, float* hidden, float* outputs) {
   constexpr int features = Group::features;
-  const float* weights = arrays.weights + (size_t)player * Plan<Group>::player;  // a multiple of 16 bytes
+  const float* weights = arrays.weights + (size_t)player * Layout<Group>::player;  // a multiple of 16 bytes
   const size_t agent = (size_t)env_id() * Group::observation_agents + Group::observation_first + first;
   const float* rows = arrays.observations + agent * features;
   auto run = [&](const auto& inputs) {
     if constexpr (LANE_PER_AGENT)
-      run_layers_in_place<features, Group::hidden_1, Group::hidden_2, Group::outputs, Group::agents, Plan<Group>::stride,
+      run_layers_in_place<features, Group::hidden_1, Group::hidden_2, Group::outputs, Group::agents, Layout<Group>::stride,
                           true, Group::activation>(weights, inputs, outputs);
     else
-      run_layers<features, Group::hidden_1, Group::hidden_2, Group::outputs, Plan<Group>::tile, Group::activation>(
-          weights, inputs, count, Plan<Group>::room, hidden, outputs);
+      run_layers<features, Group::hidden_1, Group::hidden_2, Group::outputs, Layout<Group>::tile, Group::activation>(
+          weights, inputs, count, Layout<Group>::room, hidden, outputs);
   };
-  const float* mean = weights + Plan<Group>::weights;
+  const float* mean = weights + Layout<Group>::weights;
   if constexpr (Group::normalises)
     run(Normalised<features>{rows, mean, mean + features});
   else
     run(Numbers<features>{rows});
 }
 
-// The outputs of `count` agents from `first` on, Plan::stride apart, by all lanes. Those of a group that acts at random are
+// The outputs of `count` agents from `first` on, Layout::stride apart, by all lanes. Those of a group that acts at random are
 // 0: whatever is allowed is equally likely.
 template <class Group>
 __device__ void put_outputs(const GroupArrays& arrays, int first, int count, float* hidden, float* outputs) {
-  constexpr int size = Group::outputs, stride = Plan<Group>::stride;
+  constexpr int size = Group::outputs, stride = Layout<Group>::stride;
   const int player = arrays.players[env_id()];
   if (player < 0) {
     const float* given = arrays.outputs + ((size_t)env_id() * Group::agents + first) * size;
@@ -161,7 +161,7 @@ __device__ void draw_around(const GroupArrays& arrays, int agent, float* means, 
   constexpr int size = Group::outputs;
   const int player = arrays.players[env_id()];
   const float* log_stds =
-      player < 0 ? arrays.log_stds : arrays.weights + (size_t)player * Plan<Group>::player + Plan<Group>::log_stds;
+      player < 0 ? arrays.log_stds : arrays.weights + (size_t)player * Layout<Group>::player + Layout<Group>::log_stds;
   const Random random = Random::of(Group::first + Group::stride * agent, Group::kernel);
   const float log_density = draw_normal<size>(means, log_stds, random, means);
   if constexpr (Group::records) {
@@ -189,14 +189,14 @@ __device__ void take_numbers(const GroupArrays& arrays, int agent, float* means,
 template <class Group>
 __device__ void act_for(const GroupArrays& arrays, const Row& row, float* shared, bool* not_finite) {
   if constexpr (Group::agents > 0) {
-    constexpr int room = Plan<Group>::room, size = Group::features;
+    constexpr int room = Layout<Group>::room, size = Group::features;
     if constexpr (Group::records) {
       const size_t agent = (size_t)env_id() * Group::observation_agents + Group::observation_first;
       float* kept = arrays.rollout_observations + row.first_of(Group::agents) * size;
       if (!copy_finite(arrays.observations + agent * size, kept, lane(), Group::agents * size, num_lanes()))
         not_finite[env_id()] = true;  // lanes that do so write the same
     }
-    float* outputs = shared + Plan<Group>::outputs;
+    float* outputs = shared + Layout<Group>::outputs;
     for (int first = 0; first < Group::agents; first += room) {
       const int count = min(room, Group::agents - first);
       put_outputs<Group>(arrays, first, count, shared, outputs);
@@ -204,9 +204,9 @@ __device__ void act_for(const GroupArrays& arrays, const Row& row, float* shared
       for (int i = lane(); i < count; i += num_lanes()) {
         const int agent = first + i;
         if constexpr (Group::in_box)
-          take_numbers<Group>(arrays, agent, outputs + i * Plan<Group>::stride, row);
+          take_numbers<Group>(arrays, agent, outputs + i * Layout<Group>::stride, row);
         else
-          take_choices<Group>(arrays, agent, outputs + i * Plan<Group>::stride, row);
+          take_choices<Group>(arrays, agent, outputs + i * Layout<Group>::stride, row);
       }
       sync_env();  // orders the draws before the next agents' numbers
     }

@@ -13,6 +13,7 @@ from torch import Tensor
 from warpworld.config import TrainerConfig
 from warpworld.errors import RunError
 from warpworld.policies import Policy
+from warpworld.text import shown
 from warpworld.trainers.state import check_weights
 
 
@@ -61,7 +62,7 @@ class EvaluationState:
         """Reason to end the training here, by ``stop_when`` or ``patience``; "" if it continues."""
         wanted = trainer.stop_when
         if wanted and all(self.latest.get(name, -math.inf) >= score for name, score in wanted.items()):
-            reached = ", ".join(f"{name} {self.latest[name]:,.2f}" for name in wanted)
+            reached = ", ".join(f"{name} {shown(self.latest[name])}" for name in wanted)
             return f"trainer.stop_when is reached: {reached}"
         if trainer.patience is not None and self.without_progress >= trainer.patience:
             many = f"{self.without_progress} evaluation{'s' * (self.without_progress != 1)}"

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from warpworld.config import RunConfig, sides_of
-from warpworld.config.evaluations import trained_policies
+from warpworld.config.evaluation_checks import trained_policies
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
 from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from warpworld.config import RANDOM, RunConfig, is_run
-from warpworld.environment import get_environment
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.building import build_policies, fuse_policies
@@ -53,7 +52,7 @@ def build_rivals(config: RunConfig, names: set[str], device: torch.device) -> li
     Raises:
         RunError: another run's policy would replace one that acts at random.
     """
-    environment = get_environment(config.name)(**config.env)
+    environment = config.make_environment()
     scripts, found = environment.scripts(), list[Rival]()
     for text in config.saving.eval_opponents:
         short = Path(text).name

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from warpworld.checking import NUM_ENVS, NUM_STEPS, Report, check_with
-from warpworld.config import RunConfig, load_config
-from warpworld.environment import get_environment
+from warpworld.config import load_config
 from warpworld.runs import Run, Which
-from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.loaded_policies import load_policies
 from warpworld.trainers.play import build_actors
 from warpworld.world import World
-
-if TYPE_CHECKING:
-    from warpworld.policies import Policy
 
 
 def check_run(
@@ -50,9 +45,9 @@ def check_run(
     policies, config = load_policies(opened, checkpoint), opened.config
 
     def make(world: World, seed: int) -> PolicyActions:
-        return PolicyActions(world, config, policies, greedy)
+        return PolicyActions(world, [actor.act for actor in build_actors(world, config, policies, greedy)])
 
-    environment = get_environment(config.name)(**config.env)
+    environment = config.make_environment()
     return check_with(environment, num_envs, steps, seed, make, str(opened.path))
 
 
@@ -61,19 +56,17 @@ class PolicyActions:
 
     Args:
         world: unsealed; its observations are what the policies see.
-        config: the run's settings.
-        policies: by name; None acts at random.
-        greedy: take the likeliest actions instead of drawing.
+        acts: put each group's next actions into the world's store.
     """
 
-    def __init__(self, world: World, config: RunConfig, policies: Mapping[str, Policy | None], greedy: bool) -> None:
-        self._world, self._actors = world, build_actors(world, config, policies, greedy)
+    def __init__(self, world: World, acts: Sequence[Callable[[], object]]) -> None:
+        self._world, self._acts = world, acts
         self._chosen: dict[str, Tensor] = {}
 
     def draw(self) -> None:
         """Choose the actions of every env."""
-        for actor in self._actors:
-            actor.act()
+        for act in self._acts:
+            act()
         names = {self._world.action_array(group)[0] for group in self._world.groups}
         self._chosen = {name: self._world[name].clone() for name in names}
 

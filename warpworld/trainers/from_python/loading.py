@@ -7,7 +7,7 @@ from pathlib import Path
 from warpworld.errors import RunError, suggest
 from warpworld.policies import Policy
 from warpworld.runs import Run, Which
-from warpworld.trainers.evaluate import load_policies
+from warpworld.trainers.loaded_policies import load_policies
 
 
 def load_policy(run: str | Path | Run, name: str | None = None, checkpoint: Which = None) -> Policy:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.environment import Array
 from warpworld.errors import StoreError
 from warpworld.trainers.from_python.group_arrays import action_mask, actions, ends, observations
 from warpworld.world import World
@@ -66,14 +65,9 @@ def _agent_mask(world: World) -> str | None:
         return None
     if world.autoreset == "disabled":
         return "agent_mask"
-    if "mask_of_step" not in world:
-        if world.data.sealed:
-            raise StoreError(
-                "rollout(): the world has an agent_mask, and was reset before; make a new one for rollouts"
-            )
-        world.add(Array("mask_of_step", "bool"), kept="derived")
-        world.record("agent_mask", "mask_of_step")
-    return "mask_of_step"
+    if world.data.sealed and "agent_mask_of_step" not in world:
+        raise StoreError("rollout(): the world has an agent_mask, and was reset before; make a new one for rollouts")
+    return world.recorded("agent_mask")
 
 
 def _on_host(values: Any) -> Any:

@@ -18,10 +18,10 @@ from warpworld.config import RANDOM, self_play_entries, sides_of
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
 from warpworld.trainers.collecting import Player, Scripted
-from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.league.opponents import thinned
 from warpworld.trainers.league.ratings import fitted_ratings
-from warpworld.trainers.league.saved import read_saved_state
+from warpworld.trainers.league.saved_state import read_saved_state
+from warpworld.trainers.loaded_policies import load_policies
 from warpworld.trainers.play import play_groups
 
 _Selves = Mapping[int, Mapping[str, Player]]  # the policies of each checkpoint
@@ -175,9 +175,7 @@ def _others(run: Run, rivals: Sequence[str], selves: _Selves, groups: Sequence[s
 
 def _strangers(run: Run) -> dict[str, Player]:
     """The environment's scripts, and random actions."""
-    from warpworld.environment import get_environment
-
-    scripts = get_environment(run.config.name)(**run.config.env).scripts()
+    scripts = run.config.make_environment().scripts()
     return {**{name: Scripted(name, script) for name, script in scripts.items()}, RANDOM: None}
 
 

@@ -19,7 +19,7 @@ from warpworld.trainers.initial_weights import load_named_weights
 from warpworld.trainers.league.matches import Matches
 from warpworld.trainers.league.matchmaker import Matchmaker, MatchmakerState
 from warpworld.trainers.league.opponents import Opponent
-from warpworld.trainers.league.saved import read_saved_state, saved_state
+from warpworld.trainers.league.saved_state import read_saved_state, saved_state
 from warpworld.trainers.league.weights import copied, digest_of, is_held, packed
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.world import World

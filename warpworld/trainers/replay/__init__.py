@@ -3,7 +3,7 @@
 from warpworld.trainers.replay.normals import Normals
 from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import FAN, Priorities, lanes_for
-from warpworld.trainers.replay.replay import Replay
+from warpworld.trainers.replay.replay_base import Replay
 from warpworld.trainers.replay.size import settle_size
 from warpworld.trainers.replay.team_replay import TeamReplay, TeamSizes
 from warpworld.trainers.replay.team_transitions import TeamTransitions

@@ -12,7 +12,7 @@ from warpworld.trainers.collecting import History, Rows
 from warpworld.trainers.replay.ring import CUT_OFF, PLAYED
 
 if TYPE_CHECKING:
-    from warpworld.trainers.replay.replay import Replay
+    from warpworld.trainers.replay.replay_base import Replay
 
 _OF_ROWS = ("takes_part", "finals_before", "team_rewards", "team_takes_part")  # besides those called ring_...
 _OF_BLOCKS = ("window_states",)  # written where a block of several rows begins

@@ -13,7 +13,7 @@ from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.finals import Finals
 from warpworld.trainers.replay.priorities import add_arrays
-from warpworld.trainers.replay.replay import DrawSizes, Replay
+from warpworld.trainers.replay.replay_base import DrawSizes, Replay
 from warpworld.trainers.replay.transitions import Transitions
 from warpworld.trainers.spans import DRAW, spanned
 

@@ -12,7 +12,7 @@ from warpworld.managers import Kept
 from warpworld.trainers.collecting import Actor, Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import add_arrays
-from warpworld.trainers.replay.replay import DrawSizes, Replay
+from warpworld.trainers.replay.replay_base import DrawSizes, Replay
 from warpworld.trainers.replay.window_states import WindowStates
 from warpworld.trainers.replay.windows import Windows
 from warpworld.trainers.spans import DRAW, spanned

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 
 from warpworld.config import LearnerConfig, RunConfig
 from warpworld.runs import EPISODES, RecentMean
+from warpworld.text import shown
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ class _Policy:
             self._warn(
                 "dead",
                 f"entropy {self._entropies[-1]:.2g} ({self._first_entropy:.2g} at first), and the mean return fell "
-                f"from {best:,.2f} to {now:,.2f}",
+                f"from {shown(best)} to {shown(now)}",
                 {"ent_coef": "a higher", "learning_rate": "a lower"},
             )
 

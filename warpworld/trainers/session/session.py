@@ -15,9 +15,9 @@ from warpworld.environment import get_environment
 from warpworld.runs import Unrewarded, describe_machine
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.session.collapse import CollapseDetector
+from warpworld.trainers.session.final_summary import drawn_curve, print_summary
 from warpworld.trainers.session.progress import TrainingProgress
 from warpworld.trainers.session.signals import StopOnSignal
-from warpworld.trainers.session.summary import drawn_curve, print_summary
 
 if TYPE_CHECKING:
     from warpworld.config import TrainerConfig

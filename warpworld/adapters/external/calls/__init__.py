@@ -1,0 +1,25 @@
+"""Calls into a library's code: envs made, reset and stepped, and errors that name the call."""
+
+from warpworld.adapters.external.calls.calling import Calling, of_env, quietly, row_of
+from warpworld.adapters.external.calls.checked_making import checked_envs
+from warpworld.adapters.external.calls.ends import NOT_YET, End, StepRows
+from warpworld.adapters.external.calls.envs import Envs, Observations, Outcome
+from warpworld.adapters.external.calls.making import environments_module, imported, made, making
+
+__all__ = [
+    "NOT_YET",
+    "Calling",
+    "End",
+    "Envs",
+    "Observations",
+    "Outcome",
+    "StepRows",
+    "checked_envs",
+    "environments_module",
+    "imported",
+    "made",
+    "making",
+    "of_env",
+    "quietly",
+    "row_of",
+]

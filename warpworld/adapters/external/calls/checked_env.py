@@ -1,0 +1,111 @@
+"""A Gymnasium env whose results are checked before a vector environment puts them into its arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from warpworld.adapters.external.forms import Leaf, leaves
+from warpworld.adapters.external.results import LARGEST, Place, flag, infos_of, is_of_numbers, number, results
+from warpworld.errors import DeclarationError
+
+RESET, STEP = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
+_TRUTHS = (bool, np.bool_)
+
+
+class BadResultError(Exception):
+    """A result that does not fit the env's own spaces or the protocol; the message says which, and what was expected.
+
+    It is no ``WarpworldError``, since library and index of the env are added where they are known.
+    """
+
+
+class CheckedEnv(gymnasium.Wrapper):
+    """Refuses results that a vector environment would cast silently, or reject without naming them.
+
+    Args:
+        env: to be checked.
+
+    Raises:
+        BadResultError: by ``reset`` and ``step``.
+    """
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        found = [Leaf(path, space, space, False) for path, space in leaves(env.observation_space)]
+        self._leaves = [leaf for leaf in found if is_of_numbers(leaf.space)]
+        is_one = len(found) == len(self._leaves) == 1 and not found[0].path
+        self._shape: Any = found[0].space.shape if is_one else None
+        self._dtype: Any = found[0].space.dtype if is_one else None
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        """Reset the env, and check what it returns."""
+        given = self.env.reset(seed=seed, options=options)
+        with _Reporting():
+            observation, info = results(given, RESET, "reset()")
+            self._check(observation, "reset()")
+            infos_of(info, "reset(): info")
+        return given
+
+    def step(self, action: Any) -> Any:
+        """Step the env, and check what it returns; the reward becomes a float, ends become truth values."""
+        given = self.env.step(action)
+        if _is_usual(given) and self._is_plain(given[0]):
+            return given
+        with _Reporting():
+            observation, reward, terminated, truncated, info = results(given, STEP, "step()")
+            reward = number(reward, "step(): reward")
+            terminated, truncated = flag(terminated, "step(): terminated"), flag(truncated, "step(): truncated")
+            self._check(observation, "step()")
+            infos_of(info, "step(): info")
+        return observation, reward, terminated, truncated, info
+
+    def __getattr__(self, name: str) -> Any:
+        """An attribute of the env, which a function that has made it may still ask for."""
+        if name.startswith("_") or name == "env":
+            raise AttributeError(name)
+        return getattr(self.env, name)
+
+    def _is_plain(self, observation: Any) -> bool:
+        """Whether an observation is one array as its space declares it, which takes less time to see."""
+        return (
+            type(observation) is np.ndarray
+            and observation.shape == self._shape
+            and (observation.dtype is self._dtype or observation.dtype == self._dtype)
+        )
+
+    def _check(self, observation: Any, call: str) -> None:
+        if not self._is_plain(observation):
+            place = Place("", call=call)
+            for leaf in self._leaves:
+                values = leaf.numbers(observation, place)
+                is_exact = np.can_cast(values.dtype, leaf.space.dtype or object)
+                if not is_exact:  # a choice out of range is found in the batch
+                    leaf.check_exact(values, place)
+
+
+def _is_usual(given: Any) -> bool:
+    """Whether a step's results have the usual types, and a reward that float32 holds."""
+    if type(given) is not tuple or len(given) != len(STEP):
+        return False
+    _, reward, terminated, truncated, info = given
+    return (
+        type(reward) is float
+        and -LARGEST <= reward <= LARGEST
+        and type(terminated) in _TRUTHS
+        and type(truncated) in _TRUTHS
+        and type(info) is dict
+    )
+
+
+class _Reporting:
+    """Turns a refusal of a result into one that names the env later."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, DeclarationError):
+            raise BadResultError(str(error)) from error

@@ -1,0 +1,75 @@
+"""Settings on the command line: options that stand for overrides, and what to answer to words that are neither."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from warpworld.cli.argument_types import at_least
+from warpworld.managers.devices import device_names
+from warpworld.near_names import nearest
+
+if TYPE_CHECKING:
+    from warpworld.runs import Run
+
+
+def add_device(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--device``, which says ``what`` happens there."""
+    parser.add_argument("--device", choices=device_names(), help=f"where to {what} (default: as configured)")
+
+
+def opened_run(arguments: argparse.Namespace, overrides: Sequence[str] = ()) -> Run:
+    """The run that the words name, with its configuration on the device that they name and with overrides.
+
+    Raises:
+        RunError: it is no run folder.
+        ConfigError: its configuration or an override is wrong.
+    """
+    from warpworld.config import load_config
+    from warpworld.runs import Run
+
+    run = Run.open(arguments.run)
+    device = [f"trainer.device={arguments.device}"] if arguments.device else []
+    if device or overrides:
+        run.config = load_config(run.config_path, [*overrides, *device])
+    return run
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a new run that are short for overrides of its config."""
+    add_device(parser, "train")
+    parser.add_argument("--seed", type=at_least(0), help="seed of the run: trainer.seed")
+    parser.add_argument("--name", help="what the run folder's name begins with: saving.name")
+    parser.add_argument(
+        "--tag", action="append", metavar="TAG", help="a word to find the run by: saving.tags; may be repeated"
+    )
+
+
+def option_overrides(arguments: argparse.Namespace) -> list[str]:
+    """The overrides that the options stand for."""
+    keys = {"device": "trainer.device", "seed": "trainer.seed", "name": "saving.name", "tag": "saving.tags"}
+    given = {key: getattr(arguments, option, None) for option, key in keys.items()}
+    return [f"{key}={json.dumps(value)}" for key, value in given.items() if value is not None]
+
+
+def unknown_words(words: Sequence[str], parser: argparse.ArgumentParser, takes_settings: bool) -> str:
+    """Message about words that a command does not know.
+
+    Args:
+        words: those that are left over.
+        parser: of the command.
+        takes_settings: whether it takes ``key=value``.
+    """
+    answer = f"unrecognized arguments: {' '.join(words)}"
+    option, equals, value = words[0].partition("=")
+    if not option.startswith("--"):
+        return answer
+    near = nearest(option, [each for action in parser._actions for each in action.option_strings])
+    if near is not None:
+        return f"{answer}. Did you mean {near}?"
+    if not takes_settings:
+        return answer
+    value = value if equals else words[1] if len(words) > 1 else "VALUE"
+    return f"{answer}; settings are written key=value: {option[2:].replace('-', '_')}={value}"

@@ -1,0 +1,80 @@
+"""Whether the evaluations that a configuration asks for can be played, and what is to end the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from warpworld.config.documents import Document, KeyPath, dotted, known
+from warpworld.config.self_play import check_opponents, sides_of
+from warpworld.errors import ConfigError, suggest
+
+if TYPE_CHECKING:
+    from warpworld.config.run_config import RunConfig
+
+_OPPONENTS: KeyPath = ("saving", "eval_opponents")
+_STOP_WHEN: KeyPath = ("trainer", "stop_when")
+MOST_EXAMPLES = 2
+
+
+def check_stop_when(document: Document) -> None:
+    """Refuse one score for all, with an example of the configuration's own policies.
+
+    Raises:
+        ConfigError: ``trainer.stop_when`` holds no scores by policy.
+    """
+    trainer, policies = document.data.get("trainer"), document.data.get("policy")
+    given = trainer.get("stop_when") if isinstance(trainer, dict) else None
+    if given is None or isinstance(given, dict) or not isinstance(policies, dict) or not policies:
+        return
+    score = f"{given:g}" if isinstance(given, (int, float)) and not isinstance(given, bool) else "3"
+    examples = " or ".join(f"{dotted(_STOP_WHEN)}.{name}={score}" for name in list(policies)[:MOST_EXAMPLES])
+    raise ConfigError(
+        f"{document.where(_STOP_WHEN)}: {dotted(_STOP_WHEN)} is {json.dumps(given)}, expected a score for a policy, "
+        f"such as {examples}"
+    )
+
+
+def check_evaluations(config: RunConfig, scripts: Collection[str], document: Document) -> None:
+    """Refuse settings of evaluations that mean nothing together.
+
+    Raises:
+        ConfigError: names the key, what was given and what was expected.
+    """
+    trainer, saving = config.trainer, config.saving
+    keys = {_STOP_WHEN: trainer.stop_when, ("trainer", "patience"): trainer.patience, _OPPONENTS: saving.eval_opponents}
+    asked = [key for key, value in keys.items() if value]
+    if asked and saving.eval_every is None:
+        inner = [(*asked[0], name) for name in trainer.stop_when]
+        raise ConfigError(
+            f"{document.where(*inner, asked[0], asked[0][:1])}: {dotted(asked[0])} needs evaluations, and "
+            "saving.eval_every is null; set saving.eval_every=20 to evaluate every 20 iterations"
+        )
+    _check_policies(config, document)
+    where = document.where(_OPPONENTS, _OPPONENTS[:1])
+    check_opponents(saving.eval_opponents, scripts, _OPPONENTS, where)
+    for name in trained_policies(config) if saving.eval_opponents else ():
+        own, theirs = sides_of(config, name)
+        if not theirs:
+            raise ConfigError(
+                f"{where}: {dotted(_OPPONENTS)}: policy '{name}' plays the only group, '{own[0]}', so that there is no "
+                "group for an opponent; leave eval_opponents empty"
+            )
+
+
+def _check_policies(config: RunConfig, document: Document) -> None:
+    """Check that the scores that end a run are those of policies that learn."""
+    trained = trained_policies(config)
+    for name in config.trainer.stop_when:
+        if name not in trained:
+            where = document.where((*_STOP_WHEN, name), _STOP_WHEN, _STOP_WHEN[:1])
+            raise ConfigError(
+                f"{where}: {dotted(_STOP_WHEN)}: no policy '{name}' is trained.{suggest(name, trained)} "
+                f"{known(trained)}"
+            )
+
+
+def trained_policies(config: RunConfig) -> list[str]:
+    """The policies that are trained, which are those that are evaluated."""
+    return [name for name, entry in config.policy.items() if entry.train]

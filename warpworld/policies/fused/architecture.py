@@ -1,0 +1,192 @@
+"""Architectures of the networks that can be run in C++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import nn
+
+from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, Layers, MinGRU, MultiInput, Recurrent, Shared
+from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
+from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
+
+MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last layer of an actor or of a critic.
+
+    Attributes:
+        trunk: which one's top it reads.
+        layer: its weights.
+        read: what it reads.
+        rows: which output lies in each column, in whole vectors.
+    """
+
+    trunk: int
+    layer: nn.Linear
+    read: View
+    rows: np.ndarray
+
+    def shape(self) -> HeadShape:
+        """Structure for ``fused_make``; the memory that it points to lives as long as this object."""
+        return HeadShape(
+            trunk=self.trunk,
+            inputs=len(self.read.holds),
+            outputs=self.layer.out_features,
+            weight_columns=self.layer.in_features,
+            rows=self.rows.ctypes.data,
+            columns=self.read.holds.ctypes.data,
+        )
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Layers of the networks of a policy, as the C++ side has them.
+
+    Attributes:
+        trunks: one that both heads read, or one for each.
+        actor, critic: the heads.
+    """
+
+    trunks: Sequence[Trunk]
+    actor: Head
+    critic: Head
+
+    @property
+    def features(self) -> int:
+        """Numbers in an observation."""
+        return self.trunks[0].features
+
+    @property
+    def state_size(self) -> int:
+        """Numbers in one agent's recurrent state."""
+        return self.trunks[0].state_parts * self.trunks[0].part_size
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs of the actor."""
+        return self.actor.layer.out_features
+
+    @property
+    def num_values(self) -> int:
+        """Number of outputs of the critic: 1."""
+        return self.critic.layer.out_features
+
+    @property
+    def weights(self) -> list[Weights]:
+        """Weights of all layers in the order of the C++ side: trunk by trunk, then the heads of actor and critic."""
+        own = [weights for trunk in self.trunks for weights in trunk.weights]
+        return own + [(head.layer.weight, head.layer.bias) for head in (self.actor, self.critic)]
+
+
+def architecture_of(model: nn.Module, lanes: int, in_pairs: bool = False) -> Architecture:
+    """Describe the C++ side of a packaged model in float32 on the cpu.
+
+    Args:
+        model: "mlp" or "multi_input", or one of them that is shared or has a memory.
+        lanes: floats of a vector.
+        in_pairs: layers but the last ones multiply pairs of bfloat16.
+
+    Raises:
+        UnfitError: another model, or one that sees pictures of two dimensions.
+    """
+    _check(model)
+    if isinstance(model, Recurrent | Shared):
+        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes, in_pairs)
+        top = encoded(trunk, model.encoder)
+        trunk.finish(trunk.cell(_cell(model.cell), top) if isinstance(model, Recurrent) else top, heads=2)
+        built = Architecture([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
+    else:
+        assert isinstance(model, MLP | MultiInput)
+        parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
+        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs) for encoder, head in parts]
+        for trunk, (encoder, _) in zip(trunks, parts, strict=True):
+            trunk.finish(encoded(trunk, encoder), heads=1)
+        actor, critic = (_head(i, trunks[i], head) for i, (_, head) in enumerate(parts))
+        built = Architecture(trunks, actor, critic)
+    for trunk in built.trunks:
+        if trunk.num_layers > MAX_LAYERS or trunk.num_slabs > MAX_SLABS:
+            raise UnfitError(f"it has {trunk.num_layers} layers before its last, more than {MAX_LAYERS}")
+    return built
+
+
+def why_not(model: nn.Module) -> str | None:
+    """Reason why a model cannot be run in C++; None if it can."""
+    try:
+        architecture_of(model, lanes=1)
+    except UnfitError as reason:
+        return str(reason)
+    return None
+
+
+def _check(model: nn.Module) -> None:
+    if type(model) not in (MLP, MultiInput, Recurrent, Shared):
+        raise UnfitError(f"its model is a {type(model).__name__}, none of the packaged ones")
+    if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
+        raise UnfitError("it is not float32 on the cpu")
+    if any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()):
+        raise UnfitError("it has forward hooks")
+
+
+def _cell(cell: object) -> nn.Module:
+    if not isinstance(cell, LSTM | GRU | MinGRU):
+        raise UnfitError(f"its cell is a {type(cell).__name__}, none of the packaged ones")
+    return cell
+
+
+def _head(number: int, trunk: Trunk, layer: nn.Module) -> Head:
+    last = linear_of(layer)
+    return Head(number, last, trunk.top, trunk.padded(last.out_features))
+
+
+def _split(layers: nn.Module) -> tuple[nn.Module, nn.Linear]:
+    """All but the last of an actor's or a critic's layers, and that one."""
+    *first, last = layers if type(layers) is nn.Sequential else [layers]
+    encoder = first[0] if len(first) == 1 and isinstance(first[0], BranchEncoder) else nn.Sequential(*first)
+    return encoder, linear_of(last)
+
+
+def _features(encoder: nn.Module) -> int:
+    """Numbers that an encoder reads; 0 for one without a layer."""
+    if isinstance(encoder, BranchEncoder):
+        return sum(int(np.prod(shape)) for shape in encoder.shapes)
+    return next((layer.in_features for layer in encoder.children() if isinstance(layer, nn.Linear)), 0)
+
+
+# ---- encoders --------------------------------------------------------------------------------------------------------
+def encoded(trunk: Trunk, encoder: nn.Module) -> View:
+    """The encoder of a packaged model: layers, or branches for the parts of an observation and layers over them.
+
+    Raises:
+        UnfitError: it has modules that have no kernels.
+    """
+    if isinstance(encoder, nn.Sequential) and type(encoder) in (nn.Sequential, Layers):
+        return _sequence(trunk, encoder, trunk.observation())
+    if type(encoder) is not BranchEncoder:
+        raise UnfitError(f"its encoder is a {type(encoder).__name__}, none of the packaged ones")
+    columns, activation = trunk.rounded(encoder.branch_size), activation_of(_last(encoder.branches[0])[1])
+    joined, holds = trunk.slab(columns * len(encoder.branches), activation), list[np.ndarray]()
+    for number, (branch, part) in enumerate(zip(encoder.branches, trunk.parts(encoder.shapes), strict=True)):
+        read = part
+        for layer, behind in pairs_of(list(next(iter(branch.children())).children())):
+            read = trunk.convolution(convolution_of(layer), read, activation_of(behind))
+        written = trunk.linear(linear_of(_last(branch)[0]), read, activation, into=(joined, number * columns))
+        holds.append(np.where(written.holds < 0, PADDING, written.holds + number * encoder.branch_size))
+    return _sequence(trunk, encoder.joined, View(joined, 0, np.concatenate(holds).astype(np.int32)))
+
+
+def _last(branch: nn.Module) -> list[nn.Module]:
+    """A branch's linear layer and its activation."""
+    *_, last = branch.children()
+    return list(last.children())
+
+
+def _sequence(trunk: Trunk, layers: nn.Sequential, read: View) -> View:
+    for layer, activation in pairs_of(list(layers)):
+        read = trunk.linear(linear_of(layer), read, activation_of(activation))
+    return read
