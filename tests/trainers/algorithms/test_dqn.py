@@ -103,7 +103,9 @@ def test_a_step_is_that_of_plain_torch(case: str) -> None:
     reference, target = copy.deepcopy(made.policy.model), copy.deepcopy(made.target.module)
     made.set_learning_rate(1e-3)
     batch = made.replay.draw(made.beta)
-    hand = torch.tensor([target_by_hand(made, batch, i, heads) for i in range(64)])
+    hand = torch.tensor(
+        [target_by_hand(made, batch, i, heads) for i in range(64)], device=made.parameters.vector.device
+    )
     drawn = copy.deepcopy(batch)
     made.replay.array("update").zero_()  # the next draw is the same
     found = made.update()

@@ -1,8 +1,8 @@
 """The algorithms that policies learn by: one file each, and what they share."""
 
+from warpworld.lazy import moved_modules
 from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
-from warpworld.trainers.algorithms.box_exploration import noise_scale
 from warpworld.trainers.algorithms.experience import Batch, blank, mean, normalise, starts_of
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.off_policy_settings import OffPolicySettings
@@ -38,7 +38,16 @@ __all__ = [
     "blank",
     "get_algorithm",
     "mean",
-    "noise_scale",
     "normalise",
     "starts_of",
 ]
+
+moved_modules(
+    __name__,
+    {
+        **{name: f"experience.{name}" for name in ("batch", "sequences")},
+        **{name: f"parameters.{name}" for name in ("flat_parameters", "muon", "optimizers", "rmsprop")},
+        **{name: f"targets.{name}" for name in ("estimates", "gae", "kernel_estimates", "value_units", "vtrace")},
+        **{name: f"updates.{name}" for name in ("gradients", "minibatches", "passes", "update_parts")},
+    },
+)

@@ -11,15 +11,8 @@ from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Fraction, NotNegative, NotNegativeSchedule
 from warpworld.policies import Deterministic, Noise, NoisySampler, Policy, SamplerContext, TanhHead
-from warpworld.trainers.algorithms import (
-    ALONE,
-    ActorCritic,
-    ActorCriticSettings,
-    ProcessGroup,
-    Progress,
-    TargetNetwork,
-    noise_scale,
-)
+from warpworld.trainers.algorithms import ALONE, ActorCritic, ActorCriticSettings, ProcessGroup, Progress, TargetNetwork
+from warpworld.trainers.algorithms.box_exploration import noise_scale
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import Transitions
 
