@@ -33,7 +33,7 @@ FLOORS = (
 )
 LARGEST_CIRCLE = 3  # files
 MOST_IMPORTED = 14  # modules of the package, by a file
-NINE_OF_TEN_IMPORT = 8
+NINE_OF_TEN_IMPORT = 6
 MOST_FOLDERS = 15  # at the top
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from warpworld.cli.profile.profile import operations_of
+from warpworld.cli.profile.parts import operations_of
 from warpworld.config import RunConfig
 from warpworld.config.endless_config import load_endless
 from warpworld.trainers.cpu_tuning import tune_for_cpu

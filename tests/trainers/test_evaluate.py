@@ -15,6 +15,7 @@ from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.runs import Run
 from warpworld.trainers import play as playing
+from warpworld.trainers import rounds as playing_rounds
 from warpworld.trainers.building import build_policies, build_world
 from warpworld.trainers.evaluate import evaluate, load_policies
 
@@ -46,7 +47,7 @@ UNEVEN = {"left": [0.0] * 3, "right": [0.0] * 3}
 def test_every_env_counts_equally(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, episodes: int, max_envs: int
 ) -> None:
-    monkeypatch.setattr(playing, "MAX_ENVS", max_envs)
+    monkeypatch.setattr(playing_rounds, "MAX_ENVS", max_envs)
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [1, 7], "episode_length": 100})
     results = evaluate(run, episodes)
     for key in ("mean_return", "against_random", "random_return"):  # episodes of 1 step count as much as those of 7
@@ -67,7 +68,7 @@ def test_lengths_and_returns_of_each_episode(tmp_path: Path) -> None:
 
 
 def test_metrics_of_the_environments_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "MAX_ENVS", 5)
+    monkeypatch.setattr(playing_rounds, "MAX_ENVS", 5)
     policies = {name: {"algorithm": "random"} for name in AGENTS}
     data = {"name": "tests.trainers.measured:Measured", "trainer": TRAINER, "policy": policies}
     played = playing.play(config_from_dict(data), dict.fromkeys(AGENTS), episodes=13, seed=4)  # three of each env
@@ -216,7 +217,7 @@ def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
 
 
 def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "PATIENCE", 30)
+    monkeypatch.setattr(playing_rounds, "PATIENCE", 30)
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [0, 4], "episode_length": 29})
     assert evaluate(run, episodes=4)["left"]["mean_return"] == 1.5 * (29 + 4) / 2
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"episode_length": 10**6})
@@ -230,7 +231,7 @@ def test_a_limit_to_the_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of four envs two end after 2 and 4 of 5 steps, and begin another round; the others never end."""
-    monkeypatch.setattr(playing, "MAX_ENVS", 4)
+    monkeypatch.setattr(playing_rounds, "MAX_ENVS", 4)
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [2, 0, 4, 0], "episode_length": 10**6})
     played = playing.play(run.config, {"left": None, "right": None}, episodes=8, steps=5)
     assert played.lengths.tolist() == [2, 2, 5, 4, 1, 5]

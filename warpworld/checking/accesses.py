@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.checking.branches import branch_of
+from warpworld.checking.branches import SAME_BRANCHES, branch_of
 from warpworld.checking.check_backend import CheckBackend
 from warpworld.checking.findings import Finding
 from warpworld.checking.native import (
@@ -29,8 +29,6 @@ from warpworld.checking.source_tree import Sources, authors_files, read_sources
 from warpworld.checking.undefined import explain, index_of
 from warpworld.managers import INCLUDE_FOLDER, DataManager, takes_turns
 from warpworld.managers.cpu import source_lines
-
-SAME_BRANCHES = "make every branch around a barrier the same for all agents of the env"
 
 
 class Accesses:

@@ -26,6 +26,8 @@ _BARRIER = re.compile(r"^(sync_env|__sync\w+)$")
 _CHOICES = ("if_statement", "switch_statement", "conditional_expression", "binary_expression")
 _LEAVES = ("continue_statement", "break_statement", "goto_statement")
 
+SAME_BRANCHES = "make every branch around a barrier the same for all agents of the env"
+
 
 def barriers_between(sources: Sources, file: str, one: int, other: int) -> list[int]:
     """Lines of a function that holds two lines, from the one to the other, at which a barrier is called.

@@ -11,8 +11,9 @@ import numpy as np
 from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.contents import Contents
 from warpworld.checking.coverage import Coverage, LinesRun
-from warpworld.checking.end_findings import ended, left_by_resets
+from warpworld.checking.ended_kernels import ended
 from warpworld.checking.findings import Finding
+from warpworld.checking.left_by_resets import left_by_resets
 from warpworld.checking.lost_updates import LostUpdates
 from warpworld.checking.native import BACKWARD, SHUFFLED
 from warpworld.checking.outside_state import outside_state

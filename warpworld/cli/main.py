@@ -22,8 +22,8 @@ from warpworld.packaged import packaged_configs
 # Modules of this folder, in the order of --help.
 COMMANDS = (
     *("train", "sweep.command", "tune.command", "profile.command", "evaluate", "league", "watch", "trace.command"),
-    *("runs", "compare", "report", "board.command", "export", "new.command", "params", "check", "plans", "run.command"),
-    *("about", "completion", "bench.command"),
+    *("runs", "compare", "report.command", "board.command", "export", "new.command", "params", "check", "plans"),
+    *("run.command", "about", "completion", "bench.command"),
 )
 USER_ERROR = 2  # exit statuses
 INTERRUPTED = 130

@@ -7,11 +7,11 @@ from warpworld.lazy import lazy_names
 if TYPE_CHECKING:
     from warpworld.trainers.building import build_world as build_world
     from warpworld.trainers.cpu_tuning import tune_for_cpu as tune_for_cpu
+    from warpworld.trainers.group_actors import build_actors as build_actors
     from warpworld.trainers.loaded_policies import load_policies as load_policies
-    from warpworld.trainers.play import build_actors as build_actors
-    from warpworld.trainers.play import whole_rounds as whole_rounds
     from warpworld.trainers.readings import PlayedMetrics as PlayedMetrics
     from warpworld.trainers.readings import Rewards as Rewards
+    from warpworld.trainers.rounds import whole_rounds as whole_rounds
     from warpworld.trainers.timing import Times as Times
     from warpworld.trainers.timing import timed_iterations as timed_iterations
     from warpworld.trainers.trainer import Trainer as Trainer

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -19,12 +16,11 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from warpworld.cli.board.board_page import board_page, board_script, board_style, replay_page
+from warpworld.cli.board.compared import compared
 from warpworld.cli.board.curves import Curves
 from warpworld.cli.board.index import RunIndex
-from warpworld.config import read_saved
-from warpworld.errors import ConfigError, WarpworldError
-from warpworld.files import read_file, reason
-from warpworld.runs import RunFolder, differing, flat, labels
+from warpworld.errors import WarpworldError
+from warpworld.runs import RunFolder
 
 HOSTS = ("127.0.0.1", "localhost")  # a page elsewhere whose name leads here must not read the board
 MOST_SELECTED = 12  # runs that are overlaid
@@ -71,10 +67,10 @@ def make_app(index: RunIndex) -> Starlette:
     def curves_of(request: Request) -> Response:
         wanted = request.query_params.getlist("metric")
         found = _runs(index, request)
-        return JSONResponse({name: _read(partial(curves.of, run, wanted)) for name, run in found.items()})
+        return JSONResponse(curves.of_runs(found, wanted))
 
     def about(request: Request) -> Response:
-        return JSONResponse(_compared(_runs(index, request)))
+        return JSONResponse(compared(_runs(index, request)))
 
     def replay(request: Request) -> Response:
         for name, run in _runs(index, request).items():
@@ -107,47 +103,8 @@ def _runs(index: RunIndex, request: Request) -> dict[str, RunFolder]:
     return found
 
 
-def _read(read: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return what was read, or the problem that there was."""
-    try:
-        return read()
-    except (WarpworldError, OSError) as error:
-        return {"problem": reason(error) if isinstance(error, OSError) else str(error)}
-
-
 def _read_or_404(read: Callable[[], tuple[str, str]]) -> tuple[str, str]:
     try:
         return read()
     except WarpworldError as error:
         raise HTTPException(404, str(error)) from error
-
-
-def _compared(runs: Mapping[str, RunFolder]) -> dict[str, Any]:
-    """Labels, settings and league tables of runs: settings of one run are all of its own, of several what differs."""
-    names: list[str] = []
-    settings: list[Mapping[str, Any]] = []
-    for name, run in runs.items():
-        with contextlib.suppress(ConfigError):  # the list says what is wrong with it
-            settings.append(read_saved(run.config_path).settings)
-            names.append(name)
-    if len(settings) == 1:
-        rows = {key: [value if isinstance(value, str) else json.dumps(value)] for key, value in flat(settings[0])}
-    else:
-        rows = differing(settings)
-    leagues = {name: league for name, run in runs.items() if (league := _league(run)) is not None}
-    return {"names": names, "labels": labels(settings, names), "settings": rows, "leagues": leagues}
-
-
-def _league(run: RunFolder) -> dict[str, Any] | None:
-    """The table that ``warpworld league`` wrote, as far as it is one."""
-    try:
-        found = json.loads(read_file(run.path / "league.json"))
-        rows, columns = ([str(name) for name in found[key]] for key in ("rows", "columns"))
-        rates = [[None if rate is None else float(rate) for rate in line] for line in found["win_rates"]]
-        ratings = [float(rating) for rating in found["row_ratings"]]
-        heading = f"{found['policy']} against {found['against']}, {int(found['episodes'])} episodes of each pair"
-    except (OSError, ValueError, LookupError, TypeError, RecursionError, OverflowError):
-        return None
-    if len(ratings) != len(rows) or [len(line) for line in rates] != [len(columns)] * len(rows):
-        return None
-    return {"heading": heading, "rows": rows, "columns": columns, "win_rates": rates, "ratings": ratings}

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.files import check_file
+from warpworld.errors import WarpworldError
+from warpworld.files import check_file, reason
 from warpworld.runs import EPISODES, Damage, RunFolder, good_rows, of_episodes, recent_means, whole_lines
 
 MOST_RUNS = 32  # whose numbers are kept
@@ -115,6 +116,16 @@ class Curves:
             curves = {name: _curve(metrics, timing, name) for name in wanted if name in names}
             damaged = [str(table.damage) for table in (metrics, timing) if table.damage.count]
             return {"metrics": names, "damaged": damaged, "curves": curves}
+
+    def of_runs(self, runs: Mapping[str, RunFolder], wanted: list[str]) -> dict[str, dict[str, Any]]:
+        """Data of several runs' curves, by their names; of a run that cannot be read, the problem."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, run in runs.items():
+            try:
+                found[name] = self.of(run, wanted)
+            except (WarpworldError, OSError) as error:
+                found[name] = {"problem": reason(error) if isinstance(error, OSError) else str(error)}
+        return found
 
     def _tables(self, run: RunFolder) -> tuple[Table, Table]:
         """The run's metrics and timing, which become the last to be forgotten."""

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from warpworld.cli.profile.operations import Operations
+from warpworld.cli.profile.parts import operations_of, timed_parts, waiting
 from warpworld.cli.profile.peak import Peak, measure_peak
-from warpworld.cli.profile.span_timer import SpanTimer
-from warpworld.config import RunConfig, config_from_dict, endless
-from warpworld.trainers import Trainer, timed_iterations
-from warpworld.trainers.algorithms import OffPolicy
+from warpworld.config import RunConfig, endless
+from warpworld.trainers import Trainer
 from warpworld.trainers.spans import (
     ACT_AND_STEP,
     DRAW,
@@ -33,11 +30,8 @@ from warpworld.trainers.spans import (
     UPDATE,
     VALUES,
     Span,
-    recording,
 )
 
-WARM_UP = 3  # iterations that do not count
-LEAST = 3  # iterations that count
 BY_CPP = (POLICY, VALUES, GRADIENT)  # of a policy with fused networks
 CALLS = (ACT_AND_STEP, PASSES)  # of C++, each for several parts
 # The part that a part is within where it has no row of its own, since one call or one CUDA graph does both.
@@ -126,8 +120,8 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     # times of the program that trains
     trainer = Trainer(endless(config))
     try:
-        device, wait = trainer.world.device, _waiting(trainer.world.device)
-        timed, iterations = _timed(trainer, seconds, wait)
+        device, wait = trainer.world.device, waiting(trainer.world.device)
+        timed, iterations = timed_parts(trainer, seconds, wait)
         peak = measure_peak(device, wait)
         fused = [name for name, policy in trainer.policies.items() if policy is not None and _is_fused(policy)]
     finally:
@@ -145,55 +139,6 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     )
 
 
-def _timed(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> tuple[dict[Span, list[float]], int]:
-    """Seconds of each part in iterations of a warm trainer, and how many these are."""
-
-    def clock() -> tuple[float]:
-        wait()
-        return (time.perf_counter(),)
-
-    _warm_up(trainer, WARM_UP)
-    timer = SpanTimer(clock)
-    with recording(timer):
-        times = timed_iterations(trainer, seconds, LEAST)
-    return _by_policy(timer.totals, trainer.config), len(times.totals)
-
-
-def operations_of(config: RunConfig) -> dict[Span, list[float]]:
-    """Operations and bytes of an iteration that torch does, by part."""
-    data = endless(config).to_dict()
-    data["trainer"] |= {"graph_steps": 0, "fused": False}
-    trainer, counter = Trainer(config_from_dict(data)), Operations()
-    try:
-        _warm_up(trainer, 1)
-        timer = SpanTimer(counter.read)
-        with recording(timer), counter:
-            timed_iterations(trainer, 0.0)
-    finally:
-        trainer.world.close()
-    return _by_policy(timer.totals, config)
-
-
-def _warm_up(trainer: Trainer, iterations: int) -> None:
-    """Do what happens only once, until all algorithms learn."""
-    timed_iterations(trainer, 0.0, iterations)
-    replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]
-    while any(each.transitions < each.settings.learning_starts for each in replays):
-        timed_iterations(trainer, 0.0)
-
-
-def _by_policy(totals: Mapping[Span, Sequence[float]], config: RunConfig) -> dict[Span, list[float]]:
-    """Sums over a policy's groups, of parts that act."""
-    policies = {group: name for name, entry in config.policy.items() for group in entry.groups}
-    found: dict[Span, list[float]] = {}
-    for part, numbers in totals.items():
-        if part.name in (POLICY, SAMPLING) and part.policy:
-            part = Span(part.name, policies[part.policy])
-        before = found.get(part, [0.0] * len(numbers))
-        found[part] = [one + other for one, other in zip(before, numbers, strict=True)]
-    return found
-
-
 def _placed(counted: Mapping[Span, list[float]], timed: Collection[Span]) -> dict[Span, list[float]]:
     """Counts of each timed part: its own, and those of parts that this run does within its call."""
     found = {part: [0.0, 0.0] for part in timed}
@@ -206,13 +151,6 @@ def _placed(counted: Mapping[Span, list[float]], timed: Collection[Span]) -> dic
                 break
             name = WITHIN.get(name)
     return found
-
-
-def _waiting(device: torch.device) -> Callable[[], None]:
-    """Gives a wait for the device; a CUDA graph that is being captured cannot wait."""
-    if device.type != "cuda":
-        return lambda: None
-    return lambda: None if torch.cuda.is_current_stream_capturing() else torch.cuda.synchronize(device)
 
 
 def _is_fused(policy: Any) -> bool:

@@ -18,11 +18,10 @@ from xml.etree import ElementTree
 import numpy as np
 
 from warpworld.errors import PlanError
-from warpworld.eyes.plans.constants import OUTSIDE
-from warpworld.eyes.plans.geometry import Grid, Steps, cells_near
+from warpworld.eyes.plans.geometry import Grid, cells_near
 from warpworld.eyes.plans.plan import Plan
 from warpworld.eyes.plans.polygons import grown, slab_outlines
-from warpworld.eyes.plans.room_map import MARGIN, contains, map_around, map_of_rooms
+from warpworld.eyes.plans.room_map import MARGIN, connected_rooms, contains, map_around, map_of_rooms
 from warpworld.files import read_file, reason
 
 PIXELS_PER_METRE = 100
@@ -128,7 +127,7 @@ def _plan(drawing: Drawing, name: str, seed: int) -> Plan:
     openings = [grown(door, DOOR_GROWTH) for door in drawing.doors if _joins_rooms(door, solid, drawing.rooms)]
     walls = slab_outlines(solid, openings)
     grid = map_around(walls)
-    rooms = _connected(map_of_rooms(drawing.rooms, walls, grid), walls, grid)
+    rooms = connected_rooms(map_of_rooms(drawing.rooms, walls, grid), walls, grid)
     random = np.random.default_rng([seed, zlib.crc32(name.encode())])
     return Plan(name, walls, _lights(rooms, walls, grid, random), rooms)
 
@@ -144,27 +143,6 @@ def _joins_rooms(door: np.ndarray, solid: list[np.ndarray], rooms: list[np.ndarr
         return False
     inside = np.array([contains(room, points) for room in rooms])
     return bool(inside.any(1).sum() >= 2 and (~inside.any(0)).mean() <= MOST_OUTDOORS)
-
-
-def _connected(rooms: np.ndarray, walls: np.ndarray, grid: Grid) -> np.ndarray:
-    """The largest part of the rooms that steps join, numbered anew; none to which a way leads from outside."""
-    # rooms that no way leads into from outside
-    ring = np.pad(np.zeros(rooms.shape, dtype=bool), 1, constant_values=True)
-    left = (rooms > OUTSIDE) & ~Steps(walls, grid.padded()).reached_from(ring)[1:-1, 1:-1]
-    # the largest part that steps join
-    steps = Steps(walls, grid)
-    largest = np.zeros_like(left)
-    while left.any():
-        start = np.zeros_like(left)
-        start[tuple(np.argwhere(left)[0])] = True
-        part = steps.reached_from(start) & left
-        left &= ~part
-        largest = max(largest, part, key=np.count_nonzero)
-    # its rooms, numbered from 1
-    numbers = np.zeros(int(rooms.max()) + 1, dtype=np.int16)
-    kept = np.unique(rooms[largest])
-    numbers[kept] = np.arange(1, len(kept) + 1)
-    return np.where(largest, numbers[np.maximum(rooms, 0)], np.minimum(rooms, OUTSIDE))
 
 
 def _lights(rooms: np.ndarray, walls: np.ndarray, grid: Grid, random: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from warpworld.eyes.plans.constants import OUTSIDE, RESOLUTION, WALL
-from warpworld.eyes.plans.geometry import TOLERANCE, Grid, cells_near
+from warpworld.eyes.plans.geometry import TOLERANCE, Grid, Steps, cells_near
 
 MARGIN = 1.0  # metres between a plan's walls and the map's edges, and between them and the axes
 
@@ -55,3 +55,24 @@ def contains(outline: np.ndarray, points: np.ndarray) -> np.ndarray:
         if y0 != y1:
             inside ^= ((y0 > y) != (y1 > y)) & (x < x0 + (y - y0) / (y1 - y0) * (x1 - x0))
     return inside
+
+
+def connected_rooms(rooms: np.ndarray, walls: np.ndarray, grid: Grid) -> np.ndarray:
+    """The largest part of the rooms that steps join, numbered anew; none to which a way leads from outside."""
+    # rooms that no way leads into from outside
+    ring = np.pad(np.zeros(rooms.shape, dtype=bool), 1, constant_values=True)
+    left = (rooms > OUTSIDE) & ~Steps(walls, grid.padded()).reached_from(ring)[1:-1, 1:-1]
+    # the largest part that steps join
+    steps = Steps(walls, grid)
+    largest = np.zeros_like(left)
+    while left.any():
+        start = np.zeros_like(left)
+        start[tuple(np.argwhere(left)[0])] = True
+        part = steps.reached_from(start) & left
+        left &= ~part
+        largest = max(largest, part, key=np.count_nonzero)
+    # its rooms, numbered from 1
+    numbers = np.zeros(int(rooms.max()) + 1, dtype=np.int16)
+    kept = np.unique(rooms[largest])
+    numbers[kept] = np.arange(1, len(kept) + 1)
+    return np.where(largest, numbers[np.maximum(rooms, 0)], np.minimum(rooms, OUTSIDE))

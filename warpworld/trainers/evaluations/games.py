@@ -11,7 +11,8 @@ from warpworld.config import RunConfig, sides_of
 from warpworld.policies import Policy
 from warpworld.trainers.collecting import Player
 from warpworld.trainers.evaluations.rivals import Rival
-from warpworld.trainers.play import Stage, acts_greedily
+from warpworld.trainers.group_actors import acts_greedily
+from warpworld.trainers.play import Stage
 
 DRAWN, GREEDY = "drawn_return", "greedy_return"
 

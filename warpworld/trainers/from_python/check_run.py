@@ -10,8 +10,8 @@ from torch import Tensor
 from warpworld.checking import NUM_ENVS, NUM_STEPS, Report, check_with
 from warpworld.config import load_config
 from warpworld.runs import Run, Which
+from warpworld.trainers.group_actors import build_actors
 from warpworld.trainers.loaded_policies import load_policies
-from warpworld.trainers.play import build_actors
 from warpworld.world import World
 
 
