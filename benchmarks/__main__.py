@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from warpworld.cli.arguments import seconds
+from warpworld.cli.argument_types import seconds
 from warpworld.errors import WarpworldError
 
 SECONDS = 0.2  # of a window

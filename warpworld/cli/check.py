@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import CHECKPOINT, at_least
+from warpworld.cli.argument_types import CHECKPOINT, at_least
 from warpworld.cli.environments import add_environment, made_environment
 from warpworld.errors import ConfigError
 

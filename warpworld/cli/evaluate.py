@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from warpworld.cli.arguments import CHECKPOINT, MOST_EPISODES, add_device, at_least, opened_run
+from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
+from warpworld.cli.override_options import add_device, opened_run
 from warpworld.text import print_columns
 
 

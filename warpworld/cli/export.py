@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import CHECKPOINT
+from warpworld.cli.argument_types import CHECKPOINT
 from warpworld.errors import RunError
 from warpworld.text import print_columns
 

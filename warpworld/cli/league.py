@@ -7,7 +7,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import add_device, at_least, opened_run
+from warpworld.cli.argument_types import at_least
+from warpworld.cli.override_options import add_device, opened_run
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:

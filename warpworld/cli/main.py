@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from warpworld.cli.about import version
-from warpworld.cli.arguments import unknown_words
+from warpworld.cli.override_options import unknown_words
 from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda import explain_torch_error
 from warpworld.packaged import packaged_configs

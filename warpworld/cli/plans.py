@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import at_least
+from warpworld.cli.argument_types import at_least
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import add_run_options, at_least, option_overrides
+from warpworld.cli.argument_types import at_least
+from warpworld.cli.override_options import add_run_options, option_overrides
 from warpworld.trainers.processes.membership import process_membership
 
 if TYPE_CHECKING:

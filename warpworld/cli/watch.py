@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import CHECKPOINT, MOST_EPISODES, add_device, at_least
+from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
+from warpworld.cli.override_options import add_device
 from warpworld.errors import RunError
+from warpworld.packaged import packaged_configs
 
 if TYPE_CHECKING:
     from warpworld.report import Recording
@@ -58,7 +60,6 @@ def _watch(arguments: argparse.Namespace) -> int:
 
 def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     """Recording that `watch` shows, and its folder: the run's, or the working folder for a config."""
-    from warpworld.config import load_config, packaged_configs
     from warpworld.report import record_random, record_run
     from warpworld.runs import Run, found_folder
 
@@ -76,6 +77,8 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     # a config, with random actions
     if arguments.checkpoint is not None or arguments.greedy:
         raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
+    from warpworld.config import load_config
+
     config = load_config(name, overrides)
     return Path(), record_random(config, arguments.episodes, arguments.seed, steps=arguments.steps)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import at_least, seconds
+from warpworld.cli.argument_types import at_least, seconds
 from warpworld.cli.environments import configured, read_params
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.managers.devices import device_names

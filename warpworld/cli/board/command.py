@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from warpworld.cli.arguments import at_least
+from warpworld.cli.argument_types import at_least
 from warpworld.errors import RunError, suggest
 
 PORT, LAST_PORT = 8300, 65535

@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import add_device, option_overrides, seconds
+from warpworld.cli.argument_types import seconds
+from warpworld.cli.override_options import add_device, option_overrides
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:

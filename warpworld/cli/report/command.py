@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import at_least
+from warpworld.cli.argument_types import at_least
 
 if TYPE_CHECKING:
     from warpworld.runs import RunFolder

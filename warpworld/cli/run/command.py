@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import at_least
+from warpworld.cli.argument_types import at_least
 from warpworld.cli.environments import add_environment, made_environment
 from warpworld.errors import RunError
 from warpworld.managers.devices import device_names

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import at_least
+from warpworld.cli.argument_types import at_least
 from warpworld.text import print_columns, printable
 
 if TYPE_CHECKING:

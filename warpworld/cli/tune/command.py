@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.arguments import add_device, option_overrides, seconds
+from warpworld.cli.argument_types import seconds
+from warpworld.cli.override_options import add_device, option_overrides
 from warpworld.cli.tune.choice import KINDS, chosen
 from warpworld.text import print_columns
 

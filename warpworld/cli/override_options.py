@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from warpworld.cli.arguments.argument_types import at_least
+from warpworld.cli.argument_types import at_least
 from warpworld.managers.devices import device_names
 from warpworld.near_names import nearest
 
