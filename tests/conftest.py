@@ -139,6 +139,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(autouse=True)
+def torch_as_begun() -> None:
+    """What a test draws from torch's own generator does not depend on the tests before it."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
 def path_as_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one test's environments were imported from is no place in which the next one's modules are found."""
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = "warpworld"
 
@@ -166,6 +168,7 @@ def test_the_package_has_few_folders() -> None:
     assert len(folders) <= MOST_FOLDERS, sorted(folders)
 
 
+@pytest.mark.long
 def test_imports_go_down() -> None:
     assert arrows() == {}
 

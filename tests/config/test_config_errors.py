@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from tests.chase import NAME, TEXT, changed
-from warpworld.config import RunConfig, load_config
+from warpworld.config import Document, RunConfig, load_config
+from warpworld.config.settings import checked_model_settings
 from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms import ALGORITHMS
 
@@ -347,3 +349,17 @@ def test_an_override_that_breaks_another_value_is_named(load: Callable[..., RunC
         ConfigError, match=r"^command line, trainer.num_envs=600: trainer.total_env_steps is 2000, expected"
     ):
         load(TEXT, "trainer.num_envs=600")
+
+
+def test_choices_are_listed_in_the_order_of_their_own_declaration() -> None:
+    """Also where another thing that was checked before declares the same ones in another order."""
+
+    class One:
+        def __init__(self, *, kind: Literal["a", "b"] = "a") -> None: ...
+
+    class Other:
+        def __init__(self, *, kind: Literal["b", "a"] = "a") -> None: ...
+
+    for cls, expected in ((One, "'a' or 'b'"), (Other, "'b' or 'a'")):
+        with pytest.raises(ConfigError, match=f"kind is 'c', expected {expected}"):
+            checked_model_settings(cls, {"kind": "c"}, Document("config", {}), ("model",), {})

@@ -92,7 +92,7 @@ def test_ddpg_acts_between_the_ends_of_the_box() -> None:
         policy = DDPG.build_policy(settings, group, torch.Generator().manual_seed(1), None)
         assert isinstance(policy.model, ActorCritics)
         assert len(policy.model.critics.ensemble.weights[0]) == count
-        observations = 1e6 * torch.randn(50, 3)
+        observations = 1e6 * torch.randn(50, 3, generator=torch.Generator().manual_seed(2))
         acted = policy.act(observations)
         torch.testing.assert_close(acted, 2 * policy.outputs(observations))
         torch.testing.assert_close(acted.abs(), torch.full((50, 2), 2.0))

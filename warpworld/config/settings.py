@@ -8,7 +8,7 @@ import math
 import reprlib
 import typing
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import NotRequired, Required, TypedDict
@@ -94,6 +94,8 @@ def _checked(
     schema: dict[str, Any] = {}
     for name, default in defaults.items():
         hint = Flag if hints.get(name) is bool else hints.get(name, Any)
+        # `typing` keeps what it made of an equal hint, and Literals of another order are equal
+        hint = Annotated[hint, object()]
         hint = Optional[hint] if default is None else hint  # noqa: UP045 (Any knows no | in 3.10)
         schema[name] = Required[hint] if default is _MISSING else NotRequired[hint]
     rules = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
