@@ -22,6 +22,21 @@ from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import KernelSource, cuda_entry
 
 
+# With NVRTC, which has nvcc's front end, the first case of each of these is of every push.
+FIRST_WITH_NVRTC = ("test_environments", "test_policies_that_act_in_a_kernel")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave other cases with NVRTC to ``make exhaustive``."""
+    seen = set[str]()
+    for item in items:
+        name, _, case = item.name.partition("[")
+        if name in FIRST_WITH_NVRTC and "NVRTC" in case:
+            if name in seen:
+                item.add_marker(pytest.mark.exhaustive)
+            seen.add(name)
+
+
 @pytest.fixture
 def sources(monkeypatch: pytest.MonkeyPatch) -> list[KernelSource]:
     """What worlds ask their backend to build; nothing is built but what lights a declaration's floor plans."""
