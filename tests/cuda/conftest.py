@@ -21,7 +21,6 @@ from tests.cuda.gpu_compilers import (
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import KernelSource, cuda_entry
 
-
 # With NVRTC, which has nvcc's front end, the first case of each of these is of every push.
 FIRST_WITH_NVRTC = ("test_environments", "test_policies_that_act_in_a_kernel")
 
