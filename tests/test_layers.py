@@ -30,7 +30,7 @@ FLOORS = (
     ("managers",),
     ("environment",),
     ("drawing", "importing"),
-    ("errors", "files", "lazy", "packaged", "private_folder", "text", "version"),
+    ("errors", "files", "lazy", "moved", "packaged", "private_folder", "text", "version"),
     ("near_names",),
 )
 LARGEST_CIRCLE = 3  # files

@@ -1,4 +1,4 @@
-"""Imports that wait or moved: names that a package hands on, and what follows another library's import."""
+"""Imports that wait: names that a package hands on from its modules, and what follows another library's import."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import ModuleType
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -61,19 +61,6 @@ def _homes(package: str) -> Mapping[str, str]:
     blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: str(node.module) for node in imports for alias in node.names}
-
-
-def moved_modules(package: str, places: Mapping[str, str]) -> None:
-    """Let modules that moved within a package be imported from where they were, too.
-
-    Args:
-        package: full name of the package, whose ``__init__.py`` loads these modules anyway.
-        places: by the former name, the name of now, both below the package.
-    """
-    for former, now in places.items():
-        module = import_module(f"{package}.{now}")
-        sys.modules[f"{package}.{former}"] = module
-        setattr(sys.modules[package], former, module)
 
 
 def when_imported(name: str, then: Callable[[], None]) -> None:

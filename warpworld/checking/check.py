@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from warpworld.checking.barriers import joined
-from warpworld.checking.check_run import CheckRun, MakeActions
 from warpworld.checking.findings import Report, distinct
+from warpworld.checking.side_by_side import CheckRun, MakeActions
 from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.world import RandomActions, World

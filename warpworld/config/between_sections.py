@@ -18,7 +18,11 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*\Z")
 
 
 def check_schedules(environment: Environment, config: RunConfig, document: Document) -> None:
-    """Check that each schedule sets a floating-point array that all envs share, within its bounds."""
+    """Check that each schedule sets a floating-point array that all envs share, within its bounds.
+
+    Raises:
+        ConfigError: it sets another array, or a value beyond the bounds.
+    """
     if not config.schedules:
         return
     declared = {array.name: array for array in environment.arrays()}
@@ -39,7 +43,11 @@ def _can_be_set(array: Array) -> bool:
 
 
 def check_policies(config: RunConfig, groups: dict[str, Group], document: Document) -> None:
-    """Check that exactly one policy plays each group, and that a policy's groups have the same spaces."""
+    """Check that exactly one policy plays each group, and that a policy's groups have the same spaces.
+
+    Raises:
+        ConfigError: names the policy and the group.
+    """
     served: dict[str, str] = {}
     for name, policy in config.policy.items():
         key = ("policy", name, "groups")
@@ -82,7 +90,11 @@ def _check_spaces(name: str, groups: list[Group], where: str) -> None:
 
 
 def check_sizes(config: RunConfig, groups: dict[str, Group], document: Document) -> None:
-    """The run holds at least one iteration, and each algorithm's settings go with its sizes."""
+    """Check that a run holds at least one iteration, and that each algorithm's settings go with its sizes.
+
+    Raises:
+        ConfigError: names the settings.
+    """
     trainer = config.trainer
     per_rollout = trainer.num_envs * trainer.num_steps
     rollout = f"num_envs {trainer.num_envs} x num_steps {trainer.num_steps}"

@@ -11,13 +11,15 @@ from typing import Any
 from warpworld.config.documents import Document, KeyPath, check_encodable
 from warpworld.config.run_config import RunConfig
 from warpworld.config.settings import RANDOMIZE, checked_params
-from warpworld.environment import Environment, get_environment, names_file, placed_groups
+from warpworld.environment import Environment, Group, get_environment, names_file, placed_groups
 from warpworld.errors import ConfigError, DeclarationError
 from warpworld.importing import absolute_target
 
 
-def with_environment(config: RunConfig, document: Document, folder: Path) -> tuple[RunConfig, Environment]:
-    """The configuration with its environment's parameters, all filled in, and the environment with these.
+def with_environment(
+    config: RunConfig, document: Document, folder: Path
+) -> tuple[RunConfig, Environment, dict[str, Group]]:
+    """The configuration with its environment's parameters, all filled in; the environment with these; its groups.
 
     Args:
         config: names the environment, and holds the parameters that were given.
@@ -40,10 +42,10 @@ def with_environment(config: RunConfig, document: Document, folder: Path) -> tup
     params = checked_params(cls, _with_absolute_files(cls, config.env, document, folder), document)
     try:
         environment = cls(**params)
-        placed_groups(environment)
+        groups = placed_groups(environment)
     except (DeclarationError, ValueError) as error:
         raise ConfigError(f"{document.where(*_named(str(error), params), ('env',))}: env: {error}") from error
-    return config.model_copy(update={"env": params}), environment
+    return config.model_copy(update={"env": params}), environment, groups
 
 
 def _with_absolute_files(

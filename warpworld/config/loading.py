@@ -20,7 +20,6 @@ from warpworld.config.policy_sections import checked_policies, fill_sections, ke
 from warpworld.config.run_config import RunConfig
 from warpworld.config.self_play import absolute_runs, check_self_play, with_absolute_runs
 from warpworld.config.source import read_source
-from warpworld.environment import placed_groups
 from warpworld.errors import ConfigError
 
 
@@ -71,11 +70,11 @@ def _build(document: Document, folder: Path) -> RunConfig:
     config: RunConfig = validated(TypeAdapter(RunConfig), data, document, (), partial(keys_at, data))
     config = config.model_copy(update={"policy": checked_policies(document)})
     # the environment, its parameters and what goes by its groups and arrays
-    config, environment = with_environment(config, document, folder)
-    groups, scripts = placed_groups(environment), environment.scripts()
+    config, environment, groups = with_environment(config, document, folder)
     check_schedules(environment, config, document)
     check_policies(config, groups, document)
     # opponents and evaluations, with absolute paths of runs
+    scripts = environment.scripts()
     config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
     met = absolute_runs(config.saving.eval_opponents, scripts)
     config = config.model_copy(update={"saving": config.saving.model_copy(update={"eval_opponents": met})})

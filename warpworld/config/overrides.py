@@ -23,7 +23,7 @@ def apply_overrides(document: Document, overrides: Iterable[str], folder: Path) 
 
     Args:
         document: what was read.
-        overrides: see above.
+        overrides: ``a.b=value`` each.
         folder: files named in the document are relative to it.
 
     Raises:

@@ -43,7 +43,11 @@ def fill_sections(data: dict[str, Any]) -> None:
 
 
 def checked_policies(document: Document) -> dict[str, PolicyConfig]:
-    """The entries of the ``policy`` section, each checked by its algorithm's settings."""
+    """The entries of the ``policy`` section, each checked by its algorithm's settings.
+
+    Raises:
+        ConfigError: an entry is no section, or its algorithm or a setting is wrong.
+    """
     found: dict[str, PolicyConfig] = {}
     for name, entry in document.data["policy"].items():
         key = ("policy", name)
@@ -67,7 +71,11 @@ def checked_policies(document: Document) -> dict[str, PolicyConfig]:
 
 
 def with_model_settings(policies: Mapping[str, Any], document: Document) -> dict[str, Any]:
-    """The policies, their models' own settings checked and their defaults filled in."""
+    """The policies, their models' own settings checked and their defaults filled in.
+
+    Raises:
+        ConfigError: a model is unknown, or one of its settings is wrong.
+    """
     found = dict(policies)
     for name, entry in policies.items():
         if isinstance(entry, RandomConfig):

@@ -28,7 +28,7 @@ class RunConfig(Section):
     schedules: dict[str, AnySchedule] = Field(
         default={}, description="world arrays of the environment that are set before every rollout, by name"
     )
-    # an entry is checked by its algorithm's own settings, see _policies
+    # an entry is checked by its algorithm's own settings, see checked_policies
     policy: Annotated[dict[str, SerializeAsAny[SkipValidation[PolicyConfig]]], Field(min_length=1)] = Field(
         description="one entry per policy"
     )
@@ -43,7 +43,7 @@ class RunConfig(Section):
         """The run's environment, with its parameters."""
         return get_environment(self.name)(**self.env)
 
-    def scheduled(self, env_steps: int) -> dict[str, float]:
+    def scheduled_values(self, env_steps: int) -> dict[str, float]:
         """Values that the section ``schedules`` gives after ``env_steps`` env steps, by array."""
         return {name: value_at(schedule, env_steps) for name, schedule in self.schedules.items()}
 

@@ -12,7 +12,11 @@ from warpworld.packaged import packaged_configs
 
 
 def read_source(source: str | Path) -> tuple[Document, Path]:
-    """The document, and the folder that files named in it are relative to."""
+    """The document, and the folder that files named in it are relative to.
+
+    Raises:
+        ConfigError: there is no such file or packaged config, or it cannot be read.
+    """
     path, packaged = Path(source), packaged_configs()
     if path.suffix in {".py", ".cu"}:
         near = f", such as {path.with_suffix('.yaml')}" if path.with_suffix(".yaml").is_file() else ""

@@ -144,9 +144,7 @@ class Checkpoints:
         set_random_state(trainer.world, state["random"])
         set_threads(config.torch_threads or state["torch_threads"], saved=state["torch_threads"])
         # counters, and replays
-        trainer.iteration, trainer.env_steps = state["iteration"], state["env_steps"]
-        trainer.seconds = state["seconds"]
-        trainer.measure_from_here()
+        trainer.continue_from(state["iteration"], state["env_steps"], state["seconds"])
         self._past.load(state, past)
         if not trainer.world.environment.resumable:
             self._begin_anew()

@@ -1,4 +1,4 @@
-"""Refuses a run a precision that its device does not multiply in."""
+"""Precision of a run's products: its check against the device, and contexts that multiply in it."""
 
 from __future__ import annotations
 

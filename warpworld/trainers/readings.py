@@ -44,11 +44,12 @@ class PlayedMetrics:
     def __init__(self, world: World, rounds: int) -> None:
         self._world, self._rounds = world, rounds
         self.metrics = own_metrics(world.environment, world.groups)
+        self._of_steps: dict[str, str] = {}  # array -> the world's copy of it as a step left it
         self._values: dict[str, Tensor] = {}  # array -> (num_envs, rounds + 1, entries) float64, a sum or the last
         self._rows: dict[str, Tensor] = {}  # how many steps count
         self._arrays = list({metric.array.name: metric.array for metric in self.metrics}.values())
         for array in self._arrays:
-            world.recorded(array.name)
+            self._of_steps[array.name] = world.recorded(array.name)
             entries = world.num_agents if array.per == "agent" else 1
             self._values[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.float64)
             self._rows[array.name] = torch.zeros(world.num_envs, rounds + 1, entries, dtype=torch.int64)
@@ -63,7 +64,7 @@ class PlayedMetrics:
         envs = torch.arange(self._world.num_envs)
         for array in self._arrays:
             name = array.name
-            step = self._world[f"{name}_of_step"].cpu().double().view(self._world.num_envs, -1)
+            step = self._world[self._of_steps[name]].cpu().double().view(self._world.num_envs, -1)
             counts = mask if array.per == "agent" else torch.ones_like(step, dtype=torch.bool)
             before = self._values[name][envs, episode]
             taken = step if array.metric == "last" else before + step

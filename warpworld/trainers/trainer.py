@@ -223,7 +223,7 @@ class Trainer:
 
     def _set_scheduled(self) -> None:
         """Set the environment's arrays that change during the run."""
-        for name, value in self.config.scheduled(self.env_steps).items():
+        for name, value in self.config.scheduled_values(self.env_steps).items():
             self.world[name].fill_(value)
 
     def _is_due(self, iteration: int, every: int) -> bool:
@@ -259,9 +259,10 @@ class Trainer:
             self._read = self.iteration, {**self._measurements.read(), **self.league.read()}
         return self._read[1]
 
-    def measure_from_here(self) -> None:
-        """Begin measurements anew, at an iteration that was loaded."""
-        self._read = self.iteration, {}
+    def continue_from(self, iteration: int, env_steps: int, seconds: float) -> None:
+        """Set the counters to those of a checkpoint; measurements begin anew."""
+        self.iteration, self.env_steps, self.seconds = iteration, env_steps, seconds
+        self._read = iteration, {}
 
     def _counters(self) -> Metrics:
         agent_steps = self.env_steps * self.world.num_agents

@@ -78,6 +78,7 @@ class WorldStore:
         self._kernels = EnvironmentKernels(
             backend, self.data, environment, self.groups, self._scalars, self._envs_per_warp
         )
+        self._copies_of_steps: dict[str, str] = {}  # made by ``recorded``, by the array's name
         self._pipeline = StepPipeline(environment, self._kernels.names, constants.autoreset)
         self._kernels.require(self._pipeline.kernels)
         # arrays, then kernels, which bind to them
@@ -202,12 +203,16 @@ class WorldStore:
 
         Args:
             name: an array per agent or per env.
+
+        Raises:
+            StoreError: after the first reset(), or if the environment declares an array of the copy's name.
         """
-        copy, array = f"{name}_of_step", self.data.array(name)
-        if copy not in self.data:
+        if name not in self._copies_of_steps:
+            copy, array = f"{name}_of_step", self.data.array(name)
             self.add(Array(copy, array.dtype, array.shape, array.per), kept="derived")
             self.record(name, copy)
-        return copy
+            self._copies_of_steps[name] = copy
+        return self._copies_of_steps[name]
 
     def record_copy(self, copy: Copy) -> None:
         """Make a copy in every step, as ``record``."""

@@ -35,8 +35,8 @@ from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.box_exploration import DeviceScalar, at_random
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.settings import TransitionSettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
-from warpworld.trainers.algorithms.transition_settings import TransitionSettings
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Normals, TransitionReplay, Transitions, settle_size

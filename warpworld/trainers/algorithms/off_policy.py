@@ -17,8 +17,8 @@ from warpworld.errors import ConfigError, RunError
 from warpworld.managers import torch_dtype
 from warpworld.policies import ObservationRows, Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
-from warpworld.trainers.algorithms.off_policy_settings import OffPolicySettings
 from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.settings import OffPolicySettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.collecting import Collector, History
 from warpworld.trainers.processes import ALONE, ProcessGroup

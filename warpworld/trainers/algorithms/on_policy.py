@@ -16,8 +16,8 @@ from warpworld.policies import Policy
 from warpworld.policies.fused import Loss
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.experience import Batch, Experience
-from warpworld.trainers.algorithms.on_policy_settings import OnPolicySettings
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
+from warpworld.trainers.algorithms.settings import OnPolicySettings
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import (
     CapturedUpdates,
@@ -101,6 +101,11 @@ class OnPolicy(Algorithm):
         log_probs, entropies = distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
         return self.loss_of(log_probs, entropies, values, rows)
 
+    @property
+    def diagnostics(self) -> tuple[str, ...]:
+        """Names of the metrics that an update gives."""
+        return self.updates.diagnostics
+
     # ---- what is learnt from -----------------------------------------------------------------------------------------
     @property
     def recomputes_targets(self) -> bool:
@@ -128,16 +133,17 @@ class OnPolicy(Algorithm):
         """Update once from the rollout in the store."""
         self.set_progress(progress.fraction, progress.env_steps)
         self.updates.from_rollout(progress.generator)
-        return self.updates.found()
+        return self.updates.latest_diagnostics()
 
     def update(
         self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None = None
     ) -> dict[str, Tensor]:
-        """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps of Adam.
+        """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps.
 
         Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
-        are captured they are shuffled with the others, and count for nothing. The host does not wait for the device,
-        but elsewhere with a mask once at the start, and with PPO's ``target_kl`` between two epochs. A normaliser takes
+        are captured they are shuffled with the others, and count for nothing. The host waits for the
+        device once at the start where rows have a mask and no graph is captured, and with PPO's ``target_kl`` between
+        two epochs. A normaliser takes
         the rows in when all is done.
 
         Args:
@@ -148,13 +154,13 @@ class OnPolicy(Algorithm):
                 but the first; None keeps the batch's. They are written over the batch's.
 
         Returns:
-            ``updates.diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the
+            ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the
             gradient's length before clipping are means over all minibatches of the update; explained_variance is
             1 - Var(returns - values) / Var(returns) of ``batch.values``, 0 where the returns do not differ. All are 0
             if no row counts.
         """
         self.updates.from_rows(batch, permutations, recomputed)
-        return {name: value.clone() for name, value in self.updates.found().items()}
+        return {name: value.clone() for name, value in self.updates.latest_diagnostics().items()}
 
     def charts(self) -> dict[str, float]:
         """The learning rate."""

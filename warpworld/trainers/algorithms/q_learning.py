@@ -18,8 +18,8 @@ from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backw
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.algorithms.off_policy import OffPolicy
-from warpworld.trainers.algorithms.off_policy_settings import OffPolicySettings
 from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.settings import OffPolicySettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.collecting import Collector

@@ -67,6 +67,8 @@ class Updates:
     """The updates of one process that has all rows, without CUDA graphs.
 
     Attributes:
+        learner: the algorithm.
+        estimates: what computes the targets of each group; None for torch or C++.
         keeps_all: whether rows that do not count are shuffled too, with no weight: no shape depends on how many there
             are.
         diagnostics: names of the metrics that an update gives.
@@ -81,9 +83,8 @@ class Updates:
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
-        self._names = (*learner.loss_diagnostics, "grad_norm")
-        self.diagnostics = (*self._names, "explained_variance")
-        self.passes = Passes(self._names, learner.parameters.gradient)
+        self.passes = Passes((*learner.loss_diagnostics, "grad_norm"), learner.parameters.gradient)
+        self.diagnostics = (*self.passes.names, "explained_variance")
         self._found = learner.parameters.vector.new_zeros(len(self.diagnostics))
         self._shuffler = Shuffler()
         self._in_cpp: InCpp | None = None  # of the present update; None if torch computes its gradients
@@ -97,7 +98,7 @@ class Updates:
         """Update once from rows; arguments as of ``OnPolicy.update``."""
         self._run(lambda: self._begin(batch, permutations, recomputed), recomputed is not None)
 
-    def found(self) -> dict[str, Tensor]:
+    def latest_diagnostics(self) -> dict[str, Tensor]:
         """The diagnostics of the latest update by name, () float32 each, until the next."""
         return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
 
@@ -190,7 +191,7 @@ class Updates:
         if self._in_cpp is not None and learner.passes_in_cpp:
             found = self._in_cpp.steps(rows, epoch, learner.settings.max_grad_norm)
             if found is not None:
-                return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self._names]]
+                return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]]
         # or one by one
         return self._steps(rows, epoch)
 

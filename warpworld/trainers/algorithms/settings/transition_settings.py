@@ -10,7 +10,7 @@ from pydantic import Field
 from warpworld.config import Count, Fault, Sizes
 from warpworld.environment import Group
 from warpworld.policies import is_picture, no_picture
-from warpworld.trainers.algorithms.off_policy_settings import OffPolicySettings
+from warpworld.trainers.algorithms.settings.off_policy_settings import OffPolicySettings
 
 
 class TransitionSettings(OffPolicySettings):
