@@ -11,11 +11,11 @@ from warpworld.cli.argument_types import seconds
 from warpworld.errors import WarpworldError
 
 SECONDS = 0.2  # of a window
-USER_ERROR = 2
+USER_ERROR, INTERRUPTED = 2, 130  # exit statuses, as the command line has them
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print; 2 for a word that selects nothing."""
+    """Measure and print; 2 for a word that selects nothing, 130 after Ctrl-C."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Speed of stepping the package's environments and of learning in them, beside the peers that are "
@@ -39,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WarpworldError as error:
         print(f"error: {error}", file=sys.stderr)
         return USER_ERROR
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 

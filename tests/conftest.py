@@ -140,7 +140,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(autouse=True)
 def torch_as_begun() -> None:
-    """What a test draws from torch's own generator does not depend on the tests before it."""
+    """Seed torch's CPU generator before each test that finds torch loaded."""
     if "torch" in sys.modules:
         sys.modules["torch"].default_generator.manual_seed(0)
 

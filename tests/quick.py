@@ -15,19 +15,8 @@ from pathlib import Path
 import pytest
 
 # Folders of tests.
-LEFT_OUT = (
-    *(
-        "adapters/external",
-        "benchmarks",
-        "browser",
-        "cli",
-        "docs",
-        "policies/exporting",
-        "tools",
-        "trainers/from_python",
-    ),
-    *("trainers/processes", "trainers/session", "tutorials"),
-)
+LEFT_OUT = ("adapters/external", "benchmarks", "browser", "cli", "docs", "policies/exporting", "tools", "tutorials")
+LEFT_OUT += ("trainers/from_python", "trainers/processes", "trainers/session")
 
 
 def keep_folder(config: pytest.Config) -> None:

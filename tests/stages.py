@@ -24,10 +24,12 @@ MANY_MODULES = 30  # as a library has
 
 
 def cuda_paths() -> list[str]:
-    """The paths that `make test-cuda` tests, relative to the root."""
+    """The paths that `make test-cuda` tests, relative to the root; those that it leaves out begin with "!"."""
     words = ["make", "--dry-run", "--assume-old=.venv/.installed-cuda-tools", "test-cuda"]
     printed = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return [word for word in shlex.split(printed) if word.startswith("tests/")]
+    words = shlex.split(printed)
+    left_out = [f"!{word.removeprefix('--ignore=')}" for word in words if word.startswith("--ignore=")]
+    return [*(word for word in words if word.startswith("tests/")), *left_out]
 
 
 def run_nowhere(items: Sequence[pytest.Item], paths: Sequence[str]) -> list[str]:
@@ -39,9 +41,14 @@ def run_nowhere(items: Sequence[pytest.Item], paths: Sequence[str]) -> list[str]
         file = item.nodeid.partition("::")[0]
         if item.get_closest_marker("slow"):
             found.append(f"{item.nodeid} needs the cuda backend, where no slow test runs: mark it heavy")
-        elif not any(file == path or file.startswith(f"{path}/") for path in paths):
+        elif not _is_among(file, paths) or _is_among(f"!{file}", paths):
             found.append(f"{item.nodeid} needs the cuda backend: add it to CUDA_TESTS in the Makefile")
     return found
+
+
+def _is_among(file: str, paths: Sequence[str]) -> bool:
+    """Whether a path is that of a file, or of a folder around it."""
+    return any(file == path or file.startswith(f"{path}/") for path in paths)
 
 
 def run_seldom(items: Sequence[pytest.Item]) -> list[str]:

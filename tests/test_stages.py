@@ -42,6 +42,7 @@ def test_one_that_no_stage_runs_is_named() -> None:
     paths = ["tests/world", "tests/runs/test_resume.py"]
     assert run_nowhere([item("tests/world/a.py::b", "stand_in"), item("tests/cli/a.py::b", "slow")], paths) == []
     assert run_nowhere([item("tests/runs/test_resume.py::b", "cuda_backend")], paths) == []
+    assert len(run_nowhere([item("tests/world/a.py::b", "stand_in")], [*paths, "!tests/world/a.py"])) == 1
     (slow,) = run_nowhere([item("tests/world/a.py::b", "cuda_backend", "slow")], paths)
     assert slow == "tests/world/a.py::b needs the cuda backend, where no slow test runs: mark it heavy"
     (elsewhere,) = run_nowhere([item("tests/worlds/a.py::b", "stand_in")], paths)

@@ -8,8 +8,8 @@ from functools import cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 

@@ -16,6 +16,7 @@ from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms.algorithm import Algorithm
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
+from warpworld.trainers.algorithms.updates import CapturedUpdates
 from warpworld.trainers.algorithms.updates.update_parts import UpdateParts
 from warpworld.trainers.trainer import Trainer
 
@@ -197,7 +198,7 @@ def _updates(algorithm: Algorithm) -> list[Callable[[], None]]:
     if isinstance(algorithm, OffPolicy):
         return list(algorithm._runs.values())
     assert isinstance(algorithm, OnPolicy)
-    run = getattr(algorithm.updates, "_replay", None)
+    run = algorithm.updates._replay if isinstance(algorithm.updates, CapturedUpdates) else None
     parts = getattr(run, "__self__", None)
     if isinstance(parts, UpdateParts):
         return [parts.first, parts.another, parts.last]

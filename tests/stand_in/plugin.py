@@ -39,8 +39,8 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
 
     All kernels lie in one cache, those of the cpu backend and of other stages of the tests, too: the place of a
     compiler is part of what names its results, and that of the stand-in's nvcc names what it is made of. Where there
-    is a real one, it must compile all of it too: no kernel that these tests build is compiled for a GPU for the first
-    time on a machine that has one.
+    is a real one, it must compile all of it too, but for texts that differ from an earlier one in small numbers. No
+    other kernel that these tests build is compiled for a GPU for the first time on a machine that has one.
 
     Args:
         as_cuda: whether torch is to take host memory for a GPU's.

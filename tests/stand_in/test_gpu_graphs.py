@@ -9,8 +9,8 @@ import pytest
 from benchmarks.gpu import cases
 from tests.stand_in.driver import StandIn
 from tests.stand_in.recorded_graph import RecordedGraph
+from tests.trainers.by_python import update_by_python
 from warpworld.config import load_config
-from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.stand_in
@@ -53,7 +53,7 @@ def test_graphs_of_rollouts_and_of_updates_are_seen(config: str, overrides: tupl
 
 @pytest.mark.long
 def test_an_update_whose_capture_was_given_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CapturedUpdates, "_captured", lambda self: self._parts(self._begin_on_device, 1).run)
+    update_by_python(monkeypatch)
     trainer = trained("cartpole")
     assert cases.replays(trainer) and not cases.updates_replay(trainer)
 

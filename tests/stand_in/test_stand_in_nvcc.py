@@ -108,6 +108,8 @@ def test_texts_that_differ_in_small_numbers_are_given_to_the_real_one_once(
     assert times("x[2] = 1.0f;") == (0, 3)
     assert times("x[20000] = 1.0f;") == (0, 4)
     assert times("x[0] = -1.0f;") == (0, 5)
+    assert times("__shared__ float room[4]; room[0] = x[0];") == (0, 6)
+    assert times("__shared__ float room[5]; room[0] = x[0];") == (0, 7)  # what a block has is limited
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------

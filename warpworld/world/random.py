@@ -92,7 +92,7 @@ class Random:
             ),
             key[:, None, None],
         )
-        # words before the first that is next
+        # leave out words that were drawn before
         skipped = start % 4
         return torch.stack(words, -1).flatten(-2)[..., skipped : skipped + count]
 

@@ -79,7 +79,7 @@ def _compare(arguments: argparse.Namespace, names: Sequence[str]) -> None:
     from warpworld.cli.bench.conditions import conditions
     from warpworld.cli.bench.sides import measured
 
-    # options that go together
+    # options that exclude each other, and the folder to save in
     if arguments.against and arguments.vary:
         arguments.error("--against and --vary are two comparisons; take one of them")
     if arguments.save:

@@ -1,5 +1,5 @@
 // What every launch carries besides the author's arguments: the world's context, and the world's own work, which is done
-// before the author's kernel and in the same launch. cuda_launches.py mirrors these structs.
+// before the author's kernel and in the same launch. managers/cuda/launches.py mirrors these structs.
 #pragma once
 
 #include "../context.cuh"
@@ -36,4 +36,4 @@ struct ww_launch {
   int32_t num_copies;
   ww_copy copies[WW_MAX_COPIES];
 };
-static_assert(sizeof(ww_launch) == 736, "as many bytes as cuda_launches.py packs");
+static_assert(sizeof(ww_launch) == 736, "as many bytes as launches.py packs");

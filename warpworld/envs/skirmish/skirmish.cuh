@@ -14,7 +14,7 @@ constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 8;
 constexpr int PADDED = (NUM_AGENTS + VECTOR - 1) / VECTOR * VECTOR;
 constexpr float FAR = 1e9f;  // where those are who are in nobody's way
 
-// Of each kind, from kinds.py.
+// Of each kind, from scenarios.py.
 __constant__ float SPEED[NUM_KINDS], REACH[NUM_KINDS], SIGHT[NUM_KINDS], RADIUS[NUM_KINDS];
 __constant__ float MOST_HEALTH[NUM_KINDS], RELOAD[NUM_KINDS];
 __constant__ int DAMAGE[NUM_KINDS];

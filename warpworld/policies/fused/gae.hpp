@@ -1,4 +1,4 @@
-// Generalised advantage estimation: trainers/algorithms/gae.py has the formulas, and their source.
+// Generalised advantage estimation: trainers/algorithms/targets/gae.py has the formulas, and their source.
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // Losses of actor and critic on one tile of samples, and their gradients at the networks' outputs.
 //
-// The formulas are those of trainers/algorithms/ppo.py and policies/distributions/distribution.py, which name their sources; gradients
-// are their derivatives, equal to torch's also where a maximum has two equal sides.
+// The formulas are those of trainers/algorithms/ppo.py and policies/distributions/distribution.py, which name their
+// sources; gradients are their derivatives, equal to torch's also where a maximum has two equal sides.
 #pragma once
 
 #include "strip.hpp"

@@ -44,7 +44,7 @@ class WindowStates:
             "LEAVING": int(leaving),
             "CUTTING": int(cutting),
         }
-        # arrays, with placeholders for those that the world lacks
+        # arrays
         aliases = {"state": memory.state_name, "row": self._ring.aliases["row"]}
         aliases |= {"window_states": self._kept, "window_cuts": self._cuts}
         unread = [*(() if leaving else ("agent_terminated",)), *(() if cutting else (CUT, CUT_BEFORE))]
