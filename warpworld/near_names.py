@@ -28,8 +28,9 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         return max(slips, key=lambda pair: pair[0])[1]
     shares = [(share, each) for each in names if (share := _share(name, each))]
     least = _LEAST if len(shares) == 1 else _MOST
-    fits = [each for share, each in shares if share >= least]
-    return next(iter([*fits, *(each for each in names if _share(each, name) >= _MOST)]), None)
+    fits = [(share, each) for share, each in shares if share >= least]
+    fits += [(share, each) for each in names if (share := _share(each, name)) >= _MOST]
+    return max(fits, key=lambda pair: pair[0])[1] if fits else None
 
 
 def _words(name: str) -> list[str]:

@@ -155,6 +155,15 @@ def test_a_reseeded_fork_draws_what_no_env_draws() -> None:
     assert world["random_stream"].tolist() == list(range(40))
 
 
+def test_a_source_and_a_flag_of_numpy() -> None:
+    world, other = made(num_envs=256), made(num_envs=256)
+    Driver(world).step()
+    other.restore(world.snapshot())
+    world.fork(np.uint8(255), np.array([0, 255], np.uint8), reseed=np.True_)
+    other.fork(255, [0, 255], reseed=True)
+    assert torch.equal(rows_of(world), rows_of(other))
+
+
 def test_indices_may_be_arrays_and_tensors() -> None:
     world = made()
     expected = world.state([1, 4])

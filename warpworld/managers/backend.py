@@ -43,7 +43,7 @@ class Backend(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """The device, as the attribute says."""
+        """The device that memory is allocated on and kernels run on."""
 
     def describe(self) -> str:
         """The device in words, for instance "cpu (8 cores)"."""

@@ -17,7 +17,7 @@ Envs = Sequence[int] | slice
 
 
 @dataclass(slots=True)
-class Chosen:
+class EnvSelection:
     """Envs that a call names.
 
     Attributes:
@@ -33,19 +33,19 @@ class Chosen:
     kept: torch.Tensor | None = None
 
     @property
-    def numbers(self) -> np.ndarray:
+    def indices(self) -> np.ndarray:
         """The indices: (count,) int64."""
         return np.arange(self.given.start, self.given.stop) if isinstance(self.given, range) else self.given
 
-    def meets(self, other: Chosen, num_envs: int) -> bool:
+    def overlaps(self, other: EnvSelection, num_envs: int) -> bool:
         """Whether an env is among both."""
         one, another = self.given, other.given
         if isinstance(one, range) and isinstance(another, range):
             return max(one.start, another.start) < min(one.stop, another.stop)
-        return have_common(self.numbers, other.numbers, num_envs)
+        return have_common(self.indices, other.indices, num_envs)
 
 
-class EnvNumbers:
+class EnvIndices:
     """Finds the envs that calls name. The indices of all envs lie ready, so that neighbours cost no memory and no copy.
 
     Args:
@@ -57,15 +57,15 @@ class EnvNumbers:
         import torch
 
         self._all, self._device = range(num_envs), device
-        self._numbers = torch.arange(num_envs, dtype=torch.int64, device=device)
-        self._address, self._from_numpy = self._numbers.data_ptr(), torch.from_numpy
+        self._indices = torch.arange(num_envs, dtype=torch.int64, device=device)
+        self._address, self._from_numpy = self._indices.data_ptr(), torch.from_numpy
 
-    def chosen(self, name: str, envs: Envs) -> Chosen:
+    def chosen(self, name: str, envs: Envs) -> EnvSelection:
         """The envs that a call names.
 
         Args:
             name: what errors call them.
-            envs: as of ``env_indices``.
+            envs: a slice, or as of ``env_indices``.
 
         Raises:
             StoreError: they are no indices, or one is out of range.
@@ -73,33 +73,31 @@ class EnvNumbers:
         if type(envs) is slice:
             envs = self._all[envs]
         if type(envs) is range and envs.step == 1 and 0 <= envs.start <= envs.stop <= len(self._all):
-            return Chosen(envs.stop - envs.start, self._address + 8 * envs.start, envs)
-        return self.of_numbers(env_indices(name, envs, len(self._all)))
+            return EnvSelection(envs.stop - envs.start, self._address + 8 * envs.start, envs)
+        return self.of_indices(env_indices(name, envs, len(self._all)))
 
-    def of_numbers(self, numbers: np.ndarray) -> Chosen:
+    def of_indices(self, indices: np.ndarray) -> EnvSelection:
         """Envs by their indices, (envs,) int64, which are checked already."""
-        kept = self._from_numpy(numbers).to(self._device)
-        return Chosen(len(numbers), kept.data_ptr(), numbers, kept)
+        kept = self._from_numpy(indices).to(self._device)
+        return EnvSelection(len(indices), kept.data_ptr(), indices, kept)
 
 
-def env_indices(name: str, envs: Envs, num_envs: int) -> np.ndarray:
+def env_indices(name: str, envs: Sequence[int], num_envs: int) -> np.ndarray:
     """The indices of some envs: (envs,) int64, in host memory.
 
     Args:
         name: what errors call them.
-        envs: a slice, or whole numbers in a sequence, an array or a tensor on any device.
+        envs: whole numbers in a sequence, an array or a tensor on any device.
         num_envs: envs of the world.
 
     Raises:
         StoreError: they are no indices, or one is out of range.
     """
-    if isinstance(envs, slice):
-        envs = range(num_envs)[envs]
     if isinstance(envs, range):
         ends = (min(envs[0], envs[-1]), max(envs[0], envs[-1])) if envs else (0, 0)  # quicker than to look at all
         chosen = np.arange(envs.start, envs.stop, envs.step)
     else:
-        chosen = _numbers(name, envs) if hasattr(envs, "dtype") else np.fromiter(envs, np.int64, len(envs))
+        chosen = _whole_numbers(name, envs) if hasattr(envs, "dtype") else np.fromiter(envs, np.int64, len(envs))
         ends = (chosen.min(), chosen.max()) if len(chosen) else (0, 0)
     if ends[0] < 0 or ends[1] >= num_envs:
         wrong = chosen[(chosen < 0) | (chosen >= num_envs)][0]
@@ -130,7 +128,7 @@ def have_common(one: np.ndarray, other: np.ndarray, num_envs: int) -> bool:
     return bool(is_in_other[one].any())
 
 
-def _numbers(name: str, envs: Any) -> np.ndarray:
+def _whole_numbers(name: str, envs: Any) -> np.ndarray:
     """Indices in an array or a tensor."""
     given = np.asarray(envs.cpu() if hasattr(envs, "cpu") else envs)
     if given.dtype.kind not in "iu" or given.ndim != 1:

@@ -13,7 +13,7 @@ import numpy as np
 from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, FunctionManager, RunKernel
-from warpworld.world.env_indices import Chosen, EnvNumbers, Envs, last_of_each
+from warpworld.world.env_indices import EnvIndices, Envs, EnvSelection, last_of_each
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +50,7 @@ class EnvStates:
 
         # state arrays of envs, with a number of their layout
         self._device, self._num_envs = data["active"].device, len(data["active"])
-        self._numbers = EnvNumbers(self._num_envs, self._device)
+        self._indices = EnvIndices(self._num_envs, self._device)
         self._empty, self._bytes, self._is_host = torch.empty, torch.uint8, self._device.type == "cpu"
         names = [name for name in data.names("state") if data.array(name).per != "world" and name not in _OF_A_CALL]
         sizes = [data[name][0].numel() * data[name].element_size() for name in names]
@@ -77,7 +77,7 @@ class EnvStates:
 
     def read(self, envs: Envs) -> torch.Tensor:
         """(envs, bytes) uint8: a copy of their states."""
-        return self._read(self._numbers.chosen("envs", envs))
+        return self._read(self._indices.chosen("envs", envs))
 
     def write(self, envs: Envs, states: torch.Tensor) -> None:
         """Write states back, into these envs or others; of an env that is named twice, the last state stays.
@@ -86,7 +86,7 @@ class EnvStates:
             StoreError: they are of a world with other arrays, or there is not one for each env.
         """
         # a row for each env
-        chosen = self._numbers.chosen("envs", envs)
+        chosen = self._indices.chosen("envs", envs)
         if states.dtype is not self._bytes or states.shape != (chosen.count, self._width):
             dtype = str(states.dtype).removeprefix("torch.")
             raise StoreError(
@@ -99,9 +99,9 @@ class EnvStates:
         if self._has_mismatch():
             raise StoreError("states: they come from a world with other arrays")
         # the last state of each env
-        last = last_of_each(chosen.numbers, envs) if chosen.kept is not None else None
+        last = last_of_each(chosen.indices, envs) if chosen.kept is not None else None
         if last is not None:
-            chosen, rows = self._numbers.of_numbers(chosen.numbers[last]), rows[last.tolist()]
+            chosen, rows = self._indices.of_indices(chosen.indices[last]), rows[last.tolist()]
         self._call("write_states", chosen, rows)
 
     def copy(self, source: int | Sequence[int], targets: Envs, reseed: bool) -> None:
@@ -110,21 +110,23 @@ class EnvStates:
         Raises:
             StoreError: there is neither one source nor one for each target.
         """
-        to = self._numbers.chosen("targets", targets)
-        sources = range(source, source + 1) if isinstance(source, (int, np.integer)) else source
-        whence = self._numbers.chosen("source", sources)
-        if whence.count not in (1, to.count):
-            raise StoreError(f"source: {whence.count} envs, expected one, or one for each of {to.count} targets")
-        last = last_of_each(to.numbers, targets) if to.kept is not None else None
+        reseed = bool(reseed)  # one of NumPy's cannot be packed
+        to = self._indices.chosen("targets", targets)
+        if isinstance(source, (int, np.integer)):
+            source = range(int(source), int(source) + 1)  # one of NumPy's may be the largest of its dtype
+        sources = self._indices.chosen("source", source)
+        if sources.count not in (1, to.count):
+            raise StoreError(f"source: {sources.count} envs, expected one, or one for each of {to.count} targets")
+        last = last_of_each(to.indices, targets) if to.kept is not None else None
         if last is not None:
-            to = self._numbers.of_numbers(to.numbers[last])
-            whence = whence if whence.count == 1 else self._numbers.of_numbers(whence.numbers[last])
-        if whence.meets(to, self._num_envs):
-            self._call("write_states", to, self._read(whence), reseed=reseed)  # all are read before one is written
+            to = self._indices.of_indices(to.indices[last])
+            sources = sources if sources.count == 1 else self._indices.of_indices(sources.indices[last])
+        if sources.overlaps(to, self._num_envs):
+            self._call("write_states", to, self._read(sources), reseed=reseed)  # all are read before one is written
         else:
-            self._call("fork_states", to, sources=whence, reseed=reseed)
+            self._call("fork_states", to, sources=sources, reseed=reseed)
 
-    def _read(self, chosen: Chosen) -> torch.Tensor:
+    def _read(self, chosen: EnvSelection) -> torch.Tensor:
         rows = self._empty(chosen.count, self._width, dtype=self._bytes, device=self._device)
         self._call("read_states", chosen, rows)
         return rows
@@ -136,9 +138,9 @@ class EnvStates:
     def _call(
         self,
         kernel: str,
-        chosen: Chosen,
+        chosen: EnvSelection,
         rows: torch.Tensor | None = None,
-        sources: Chosen | None = None,
+        sources: EnvSelection | None = None,
         reseed: bool = False,
     ) -> None:
         """Run a kernel on some envs.
@@ -153,9 +155,9 @@ class EnvStates:
         count, address, stride = chosen.count, 0, 0
         if rows is not None:
             address, stride = rows.data_ptr(), self._width if rows.shape[0] == count else 0
-        whence = chosen if sources is None else sources
-        step = 1 if whence.count == count else 0
-        _JOB.pack_into(self._written, 0, count, chosen.address, address, stride, whence.address, step, reseed, 0)
+        sources = chosen if sources is None else sources
+        step = 1 if sources.count == count else 0
+        _JOB.pack_into(self._written, 0, count, chosen.address, address, stride, sources.address, step, reseed, 0)
         if not self._is_host:
             self._job.copy_(self._host_job)
         self._run[kernel]()

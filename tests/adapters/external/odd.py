@@ -29,6 +29,8 @@ class Odd(ParallelEnv):
             self.possible_agents = []
         if fault == "twins":
             self.possible_agents = ["a_0", "a_1", "a_0"]
+        if fault == "lists":
+            self.possible_agents = [["a_0"], ["a_1"]]
 
     def observation_space(self, agent: Any) -> Any:
         return Box(0.0, 100.0, (1,), np.float32)
@@ -48,9 +50,14 @@ class Odd(ParallelEnv):
         return seen, {agent: {"action_mask": allowed} if there else {} for agent in agents}
 
     def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.agents: list[Any]
         self.agents, self._step = list(self.possible_agents), 0
         if self._fault == "stranger":
             self.agents.append("ghost")
+        if self._fault == "twins now":
+            self.agents.append("a_0")
+        if self._fault == "lists now":
+            self.agents = ["a_0", ("a_1", [1])]
         seen, infos = self._dicts(self.possible_agents)
         return seen if self._fault == "old reset" else (seen, infos)
 

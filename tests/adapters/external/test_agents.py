@@ -65,6 +65,12 @@ WHERE = "external: pettingzoo 'tests.adapters.external.odd': "
     [
         ("no agents", "possible_agents is [], expected a list of at least one agent"),
         ("twins", "possible_agents is ['a_0', 'a_1', 'a_0'], expected each agent once"),
+        ("lists", "possible_agents is [['a_0'], ['a_1']], expected names that are hashable: unhashable type: 'list'"),
+        ("twins now", "env 0: agents is ['a_0', 'a_1', 'a_0'], expected each agent once"),
+        (
+            "lists now",
+            "env 0: agents is ['a_0', ('a_1', [1])], expected names that are hashable: unhashable type: 'list'",
+        ),
         ("old reset", "env 0: reset() returned dict, expected (observations, infos)"),
         ("stranger", "env 0: agents has 'ghost', which is not one of possible_agents."),
         ("missing", "env 0: reset(): observations lack agent 'a_1', expected a key for each agent that took part"),

@@ -219,6 +219,10 @@ def test_each_call_of_a_parallel_env(call: str, expected: str) -> None:
     [
         ("observe", f"env 0, agent 'a_1': observe() raised KeyError: 'a\\nkey'{LOOK}"),
         ("step", f"env 0, agent 'a_0': step(np.int64(2)) raised KeyError: 'a\\nkey'{LOOK}"),
+        ("agents", f"env 0: agents raised KeyError: 'a\\nkey'{LOOK}"),
+        ("terminations", f"env 0: terminations raised KeyError: 'a\\nkey'{LOOK}"),
+        ("terminations late", f"env 0: terminations raised KeyError: 'a\\nkey'{LOOK}"),
+        ("agents late", f"env 0: agents raised KeyError: 'a\\nkey'{LOOK}"),
         ("agent_selection", "env 0: agent_selection is None, expected one that has not ended: 'a_0', 'a_1'"),
         ("rewards", "env 0: after step(): rewards are NoneType, expected a dict with a key for each agent"),
     ],
@@ -253,6 +257,8 @@ class _Pool:
         rewards, ends = np.ones(2 * self._players), np.zeros(2, np.bool_)
         if self._fault == "reward":
             rewards[1] = np.nan
+        if self._fault == "rewards":
+            rewards = rewards[:1]
         if self._fault == "ids":
             del infos["env_id"]
         if self._fault == "old step":
@@ -277,6 +283,18 @@ def test_faults_of_a_pool(fault: str, expected: str, players: int) -> None:
     with pytest.raises(DeclarationError) as caught:
         envs.step({envs.groups[0].name: np.full((2, players, 1), 2)})
     assert str(caught.value).startswith("external: envpool 'Own-v0': ") and expected in str(caught.value)
+
+
+@pytest.mark.parametrize(("players", "row"), [(1, "env, (2,)"), (2, "player of each env, (4,)")])
+def test_a_pool_that_lacks_rewards(players: int, row: str) -> None:
+    kind: Any = PoolEnvs if players == 1 else PlayerPools
+    envs = kind(_Pool("rewards", players), 2, "external: envpool 'Own-v0'")
+    envs.reset(0)
+    with pytest.raises(DeclarationError) as caught:
+        envs.step({envs.groups[0].name: np.full((2, players, 1), 2)})
+    assert str(caught.value) == (
+        f"external: envpool 'Own-v0': step(): rewards are float64 of shape (1,), expected one number for each {row}"
+    )
 
 
 def test_a_pool_that_does_not_number_its_envs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import gymnasium
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
-from tests.adapters.external.wrong import WRONG, Batch, Single
+from tests.adapters.external.wrong import WRONG, Batch, Single, function
 from warpworld import World
+from warpworld.adapters.external.calls import checked_envs
+from warpworld.adapters.external.calls.checked_env import CheckedEnv
 from warpworld.adapters.external.pool_envs import PoolEnvs
 from warpworld.environment import get_environment
 from warpworld.errors import DeclarationError
@@ -77,6 +80,39 @@ def test_of_a_function(result: str, mode: str) -> None:
 
 def test_a_function_may_ask_its_envs() -> None:
     assert "env 1: step(): observation['bytes']" in message(f"{MODULE}:asking")
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_attributes_of_checked_envs_are_the_envs_own(mode: str) -> None:
+    with checked_envs("external: own", "agent"):
+        envs = function(2, "reward None", mode)
+    try:
+        # _shape is a name of the check's own, too; new names may be added, as without it
+        for name, values in {"speed": (5, 6), "_shape": (7, 8), "purpose": ("a", "b"), "added": (1, 2)}.items():
+            envs.set_attr(name, list(values))
+            assert envs.get_attr(name) == values
+        assert envs.call("own_attributes") == ((5, 7, "a", 1), (6, 8, "b", 2))
+    finally:
+        envs.close()
+
+
+def test_an_attribute_that_is_set_on_a_checked_env() -> None:
+    with checked_envs("external: own", "agent"):
+        envs = function(1, "reward None", "sync")
+    env = envs.envs[0]  # type: ignore[attr-defined]
+    env.speed = 5
+    assert (env.unwrapped.speed, env.speed) == (5, 5)
+    envs.close()
+
+
+def test_envs_of_other_threads_are_not_checked() -> None:
+    made: list[Any] = []
+    other = Thread(target=lambda: made.append(function(1, "reward None", "sync")))
+    with checked_envs("external: own", "agent"):
+        other.start()
+        other.join()
+        made.append(function(1, "reward None", "sync"))
+    assert [isinstance(envs.envs[0], CheckedEnv) for envs in made] == [False, True]
 
 
 def test_only_envs_of_worlds_are_checked() -> None:

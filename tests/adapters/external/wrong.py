@@ -30,9 +30,14 @@ class Single(gymnasium.Env):
     observation_space: Space = SPACE
     action_space: Space = Discrete(3)
     purpose = "tests"
+    speed, _shape = 1, 2
 
     def __init__(self, result: str, render_mode: str | None = None) -> None:
         self._result, self._number = result, 0
+
+    def own_attributes(self) -> tuple[Any, ...]:
+        """Values that the env itself reads; ``added`` was set from outside."""
+        return self.speed, self._shape, self.purpose, vars(self)["added"]
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)

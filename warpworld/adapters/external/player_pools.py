@@ -78,7 +78,8 @@ class PlayerPools:
         )
         # ends and rewards; a step that only reset an env pays none
         self._ended = terminated | truncated
-        paid = np.where(only_reset, 0.0, self._of_players(rewards_of(rewards, players, self._where)))
+        rewards = rewards_of(rewards, players, self._where, "player of each env")
+        paid = np.where(only_reset, 0.0, self._of_players(rewards))
         return Outcome(self._shown(), paid, terminated, truncated, np.broadcast_to(~only_reset, self._shape))
 
     def begin(self, envs: np.ndarray) -> Observations:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, attribute, made, of_env
 from warpworld.adapters.external.results import Place, by_agent, flag, infos_by_agent, number
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
@@ -85,8 +85,12 @@ class TurnEnvs:
         return self._attribute(env, "agent_selection")
 
     def _attribute(self, env: int, name: str) -> Any:
-        with Calling(self._where, name, env):
-            return getattr(self._envs[env], name, None)
+        return attribute(self._envs[env], name, self._where, env)
+
+    def _by_agent(self, env: int, name: str, needed: Iterable[Any]) -> Mapping[Any, Any]:
+        """An attribute that maps agents to values; those in ``needed`` have one."""
+        where = f"{Place(self._where, env, call='after step()')}: {name}"
+        return by_agent(self._attribute(env, name), needed, self._agents.order, where)
 
     def _observed(self, env: int, agent: Any) -> Any:
         with Calling(self._where, "observe", env, agent):
@@ -112,10 +116,7 @@ class TurnEnvs:
         # results by agent
         where, present = Place(self._where, env, call="after step()"), self._agents.present(each, env)
         there = [agent for agent in before if agent in present]
-        given = [
-            by_agent(self._attribute(env, name), there, self._agents.order, f"{where}: {name}")
-            for name in ("rewards", "terminations", "truncations")
-        ]
+        given = [self._by_agent(env, name, there) for name in ("rewards", "terminations", "truncations")]
         # rewards and ends
         paid = {agent: number(given[0].get(agent, 0.0), f"{where}: rewards[{agent!r}]") for agent in before}
         ended, cut = (
@@ -141,14 +142,22 @@ class TurnEnvs:
         """Let agents that ended make the empty turn by which PettingZoo's environments remove them."""
         each = self._envs[env]
         for _ in range(len(self._agents.order)):
-            if not each.agents or self._selected(env) not in each.agents or self._selected(env) in self._live[env]:
+            selected = self._selected(env)
+            if selected not in self._agents.present(each, env) or selected in self._live[env]:
                 break
-            with Calling(self._where, "step", env, self._selected(env)):
+            with Calling(self._where, "step", env, selected):
                 each.step(None)
         present = self._agents.present(each, env)
-        new = [agent for agent in present if agent not in self._live[env] and not _is_over(each, agent)]
+        new = [agent for agent in present if agent not in self._live[env] and not self._is_over(env, agent)]
         self._live[env] += new
         self._look(env, new)
+
+    def _is_over(self, env: int, agent: Any) -> bool:
+        where = Place(self._where, env, call="after step()")
+        return any(
+            flag(self._by_agent(env, name, ()).get(agent, False), f"{where}: {name}[{agent!r}]")
+            for name in ("terminations", "truncations")
+        )
 
     def _give_turn(self, env: int) -> None:
         """Allow the agent whose turn it is what the env allows it, and all others nothing."""
@@ -168,7 +177,3 @@ class TurnEnvs:
         for env, each in enumerate(self._envs):
             with Calling(self._where, "close", env):
                 each.close()
-
-
-def _is_over(env: Any, agent: Any) -> bool:
-    return bool(env.terminations.get(agent, False) or env.truncations.get(agent, False))

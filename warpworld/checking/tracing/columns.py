@@ -35,15 +35,15 @@ class Shown(Protocol):
 
     @property
     def array(self) -> Array:
-        """The array, as the attribute says."""
+        """Declaration of the array."""
 
     @property
     def name(self) -> str:
-        """The name, as the attribute says."""
+        """Name of the part."""
 
     @property
     def of_steps(self) -> bool:
-        """As the attribute says."""
+        """Whether the part says nothing about an episode that has just begun."""
 
     def names(self, taken: Iterable[str]) -> list[str]:
         """Names of its columns, none of which is taken."""

@@ -4,6 +4,9 @@ It is run as a script, so that another commit's warpworld, which may lack this f
 arguments are the file that times iterations, what it does, a name, and as JSON a number of envs, parameters or
 settings, and a device. It answers a line of JSON at first, about the world, and one for each line that it reads:
 seconds of a step or of an iteration. What an environment prints goes to standard error.
+
+Older commits' folders hand on fewer names. So names are imported from the modules in which both older commits and this
+one have them, and from a folder only where older commits have them there, too.
 """
 
 import inspect
@@ -13,6 +16,7 @@ import runpy
 import statistics
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 CALLS = 8  # steps between two looks at the clock
@@ -95,14 +99,13 @@ class Training:
     """Trains a config by iterations, which are a rollout and an update each; nothing is written."""
 
     def __init__(self, name: str, num_envs: int | None, settings: dict[str, Any], device: str | None) -> None:
-        from warpworld.config import load_endless
-        from warpworld.trainers import Trainer, tune_for_cpu
+        from warpworld import Trainer
 
         options = {"trainer.num_envs": num_envs, "trainer.device": device}
         given = {**settings, **{key: value for key, value in options.items() if value is not None}}
-        config = load_endless(name, [f"{key}={value}" for key, value in given.items()])
+        config = _load_endless()(name, [f"{key}={value}" for key, value in given.items()])
         self._trainer = Trainer(config)
-        tune_for_cpu(self._trainer.world.device)
+        import_module("warpworld.trainers.cpu_tuning").tune_for_cpu(self._trainer.world.device)
         self.world, self.env_steps = self._trainer.world, config.trainer.num_envs * config.trainer.num_steps
         self._timed_iterations = runpy.run_path(sys.argv[1])["timed_iterations"]
         self._timed_iterations(self._trainer, 0.0, WARM_UP)
@@ -113,13 +116,21 @@ class Training:
         return {"seconds": statistics.mean(times.totals), "rollout": statistics.mean(times.rollouts)}
 
 
+def _load_endless() -> Any:
+    """The function that reads a config for a run without an end, which has moved."""
+    try:
+        from warpworld.config import load_endless
+    except ImportError:
+        return import_module("warpworld.config.endless").load_endless
+    return load_endless
+
+
 def _drawn(world: Any, generator: Any) -> dict[str, Any]:
     """Uniform actions for every action array; where a Box has no bounds, between -1 and 1."""
     import numpy as np
     import torch
 
-    from warpworld.environment import action_heads
-
+    action_heads = import_module("warpworld.environment.spaces").action_heads
     drawn: dict[str, Any] = {}
     for group in world.groups.values():
         name, first = world.action_array(group.name)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Space
 
-from warpworld.adapters.external.calls import Calling
+from warpworld.adapters.external.calls import Calling, attribute
 from warpworld.adapters.external.forms import ActionForm, ObservationForm, form_for, mask_in, mask_row, shown
 from warpworld.adapters.external.results import Place
 from warpworld.environment import Group, as_gymnasium
@@ -193,14 +193,10 @@ class Agents:
             index: of it, for messages.
 
         Raises:
-            DeclarationError: there is no list of them, or one is not among ``possible_agents``.
+            DeclarationError: there is no list of them; or one is listed twice, or is not among ``possible_agents``.
         """
         where = Place(self.where, index)
-        with Calling(self.where, "agents", index):
-            given = getattr(env, "agents", None)
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise DeclarationError(f"{where}: agents is {given!r}, expected a list of those that take part")
-        agents = list(given)
+        agents = _listed(attribute(env, "agents", self.where, index), f"{where}: agents", "of those that take part")
         for agent in agents:
             if agent not in self.places:
                 hint = suggest(str(agent), map(str, self.order))
@@ -224,13 +220,33 @@ def _possible_agents(env: Any, where: str) -> list[Any]:
     Raises:
         DeclarationError: it has no list of them, or one is listed twice.
     """
-    with Calling(where, "possible_agents"):
-        given = getattr(env, "possible_agents", None)
-    if given is None or isinstance(given, str) or not isinstance(given, Iterable) or not list(given):
-        raise DeclarationError(f"{where}: possible_agents is {given!r}, expected a list of at least one agent")
+    what = f"{where}: possible_agents"
+    agents = _listed(attribute(env, "possible_agents", where), what, "of at least one agent")
+    if not agents:
+        raise DeclarationError(f"{what} is [], expected a list of at least one agent")
+    return agents
+
+
+def _listed(given: Any, what: str, of: str) -> list[Any]:
+    """A list of agents, which are keys of dicts later.
+
+    Args:
+        given: what an environment has.
+        what: library, environment and attribute, for messages.
+        of: the agents that it lists, for messages.
+
+    Raises:
+        DeclarationError: it is no list, or an agent is no key, or is listed twice.
+    """
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise DeclarationError(f"{what} is {given!r}, expected a list {of}")
     agents = list(given)
-    if len(set(agents)) < len(agents):
-        raise DeclarationError(f"{where}: possible_agents is {agents!r}, expected each agent once")
+    try:
+        is_once = len(set(agents)) == len(agents)
+    except TypeError as error:  # a list in a tuple, too
+        raise DeclarationError(f"{what} is {agents!r}, expected names that are hashable: {error}") from error
+    if not is_once:
+        raise DeclarationError(f"{what} is {agents!r}, expected each agent once")
     return agents
 
 

@@ -1,6 +1,6 @@
 """Calls into a library's code: envs made, reset and stepped, and errors that name the call."""
 
-from warpworld.adapters.external.calls.calling import Calling, of_env, quietly, row_of
+from warpworld.adapters.external.calls.calling import Calling, attribute, of_env, quietly, row_of
 from warpworld.adapters.external.calls.checked_making import checked_envs
 from warpworld.adapters.external.calls.ends import NOT_YET, End, StepRows
 from warpworld.adapters.external.calls.envs import Envs, Observations, Outcome
@@ -14,6 +14,7 @@ __all__ = [
     "Observations",
     "Outcome",
     "StepRows",
+    "attribute",
     "checked_envs",
     "environments_module",
     "imported",

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from warpworld.adapters.external.calls.checked_env import RESET, STEP, BadResultError
+from warpworld.adapters.external.calls.checked_env import BadResultError
 from warpworld.adapters.external.calls.missing import missing_package, one_line
-from warpworld.adapters.external.results import Place
+from warpworld.adapters.external.results import RESET_OF_ONE, STEP_OF_ONE, Place
 from warpworld.errors import DeclarationError, WarpworldError
 
-_RESULTS = {"reset": RESET, "step": STEP}
+_RESULTS = {"reset": RESET_OF_ONE, "step": STEP_OF_ONE}
 _LONGEST = 80  # characters of an action in a message
 _VECTOR_LOOPS = ("SyncVectorEnv", "AsyncVectorEnv")
 
@@ -23,19 +23,30 @@ class Calling:
 
     Args:
         where: library and environment.
-        call: name of the method or attribute.
+        call: name of the method; or of the attribute, see ``attribute``.
         env: index of the env, if it is known; else that of Gymnasium's loop over envs is taken.
         agent: the agent whom the call concerns.
         action: handed over to ``env``, or to all envs of a vector environment.
+        is_attribute: whether no method is called, so that messages have no parentheses.
 
     Raises:
         DeclarationError: in place of an exception of another kind, from which it is raised.
     """
 
-    __slots__ = ("_action", "_agent", "_call", "_env", "_where")
+    __slots__ = ("_action", "_agent", "_call", "_env", "_is_attribute", "_where")
 
-    def __init__(self, where: str, call: str, env: int | None = None, agent: Any = None, action: Any = None) -> None:
+    def __init__(
+        self,
+        where: str,
+        call: str,
+        env: int | None = None,
+        agent: Any = None,
+        action: Any = None,
+        *,
+        is_attribute: bool = False,
+    ) -> None:
         self._where, self._call, self._env, self._agent, self._action = where, call, env, agent, action
+        self._is_attribute = is_attribute
 
     def __enter__(self) -> None:
         return None
@@ -57,13 +68,30 @@ class Calling:
         # the fault
         if isinstance(raised, BadResultError):
             return f"{where} {raised}"
-        called, missing = f"{where} {self._call}({'' if action is None else _short(action)})", missing_package(raised)
+        arguments = "" if self._is_attribute else f"({'' if action is None else _short(action)})"
+        called, missing = f"{where} {self._call}{arguments}", missing_package(raised)
         if missing:
             return f"{called} needs {missing}"
         return (
             f"{called} raised {_raised(raised, self._call)}. Look for the fault in the environment; from Python, "
             "__cause__ of this error has the traceback"
         )
+
+
+def attribute(env: Any, name: str, where: str, index: int | None = None) -> Any:
+    """An attribute of a library's env, None if it lacks it.
+
+    Args:
+        env: of the library.
+        name: of the attribute.
+        where: library and environment.
+        index: of the env, if there are several.
+
+    Raises:
+        DeclarationError: reading it raises another exception.
+    """
+    with Calling(where, name, index, is_attribute=True):
+        return getattr(env, name, None)
 
 
 def _raised(error: Exception, call: str) -> str:

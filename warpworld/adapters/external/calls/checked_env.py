@@ -8,10 +8,19 @@ import gymnasium
 import numpy as np
 
 from warpworld.adapters.external.forms import Leaf, leaves
-from warpworld.adapters.external.results import LARGEST, Place, flag, infos_of, is_of_numbers, number, results
+from warpworld.adapters.external.results import (
+    LARGEST,
+    RESET_OF_ONE,
+    STEP_OF_ONE,
+    Place,
+    flag,
+    infos_of,
+    is_of_numbers,
+    number,
+    results,
+)
 from warpworld.errors import DeclarationError
 
-RESET, STEP = ("observation", "info"), ("observation", "reward", "terminated", "truncated", "info")
 _TRUTHS = (bool, np.bool_)
 
 
@@ -44,7 +53,7 @@ class CheckedEnv(gymnasium.Wrapper):
         """Reset the env, and check what it returns."""
         given = self.env.reset(seed=seed, options=options)
         with _Reporting():
-            observation, info = results(given, RESET, "reset()")
+            observation, info = results(given, RESET_OF_ONE, "reset()")
             self._check(observation, "reset()")
             infos_of(info, "reset(): info")
         return given
@@ -55,7 +64,7 @@ class CheckedEnv(gymnasium.Wrapper):
         if _is_usual(given) and self._is_plain(given[0]):
             return given
         with _Reporting():
-            observation, reward, terminated, truncated, info = results(given, STEP, "step()")
+            observation, reward, terminated, truncated, info = results(given, STEP_OF_ONE, "step()")
             reward = number(reward, "step(): reward")
             terminated, truncated = flag(terminated, "step(): terminated"), flag(truncated, "step(): truncated")
             self._check(observation, "step()")
@@ -67,6 +76,28 @@ class CheckedEnv(gymnasium.Wrapper):
         if name.startswith("_") or name == "env":
             raise AttributeError(name)
         return getattr(self.env, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute of the env; those that begin with an underscore are the wrapper's own."""
+        if name.startswith("_") or name == "env":
+            super().__setattr__(name, value)
+        else:
+            setattr(self.env, name, value)
+
+    def has_wrapper_attr(self, name: str) -> bool:
+        """Whether the env has an attribute; the wrapper's own are not for vector environments."""
+        return self.env.has_wrapper_attr(name)
+
+    def get_wrapper_attr(self, name: str) -> Any:
+        """An attribute of the env, for ``get_attr`` and ``call`` of a vector environment."""
+        return self.env.get_wrapper_attr(name)
+
+    def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
+        """Set an attribute of the env, for ``set_attr`` of a vector environment; arguments as Gymnasium's.
+
+        Gymnasium's own would set it on this wrapper, since ``__getattr__`` finds it here.
+        """
+        return self.env.set_wrapper_attr(name, value, force=force)
 
     def _is_plain(self, observation: Any) -> bool:
         """Whether an observation is one array as its space declares it, which takes less time to see."""
@@ -88,7 +119,7 @@ class CheckedEnv(gymnasium.Wrapper):
 
 def _is_usual(given: Any) -> bool:
     """Whether a step's results have the usual types, and a reward that float32 holds."""
-    if type(given) is not tuple or len(given) != len(STEP):
+    if type(given) is not tuple or len(given) != len(STEP_OF_ONE):
         return False
     _, reward, terminated, truncated, info = given
     return (

@@ -1,4 +1,4 @@
-"""Vector environments of Gymnasium whose envs are checked, whoever makes them."""
+"""Checks of the envs in Gymnasium's vector environments, by their constructors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def checked_envs(where: str, group: str) -> Iterator[None]:
     """Check what each env returns in the vector environments that are made in this context.
 
     Only their constructor is the same place for all: ``gymnasium.make_vec``, a function of a user's, and worker
-    processes, which make their envs themselves. So it is replaced for as long as the context lasts.
+    processes, which make their envs themselves. So it is replaced for as long as the context lasts. Those that other
+    threads make meanwhile are not checked.
 
     Args:
         where: library and environment, for messages.
@@ -44,10 +45,14 @@ def checked_envs(where: str, group: str) -> Iterator[None]:
 
 
 def _checking(init: Callable[..., None], where: str, group: str) -> Callable[..., None]:
-    """The constructor of a loop over envs, with checked ones."""
+    """The constructor of a loop over envs, with checked ones in the present thread."""
+    thread = threading.get_ident()
 
     @wraps(init)
     def begin(self: Any, env_fns: Iterable[Callable[[], Any]], *args: Any, **kwargs: Any) -> None:
+        if threading.get_ident() != thread:
+            init(self, env_fns, *args, **kwargs)
+            return
         try:
             init(self, [partial(_checked, make) for make in env_fns], *args, **kwargs)
         except Exception:  # of shared memory, which has no place for a Sequence, or of the env

@@ -54,11 +54,11 @@ class Envs(Protocol):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Agent groups, as the attribute says."""
+        """Agents in groups."""
 
     @property
     def action_mask(self) -> np.ndarray | None:
-        """Masks for the observations that were handed out last, as the attribute says."""
+        """Masks for the observations that were handed out last; None if there are none."""
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episode of every env; env i's random numbers follow from ``seed + i``."""

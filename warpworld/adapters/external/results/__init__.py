@@ -4,7 +4,9 @@ from warpworld.adapters.external.results.exact import is_of_numbers, lost_number
 from warpworld.adapters.external.results.given import (
     LARGEST,
     RESET,
+    RESET_OF_ONE,
     STEP,
+    STEP_OF_ONE,
     are_flags,
     by_agent,
     ends_of,
@@ -23,7 +25,9 @@ from warpworld.adapters.external.results.places import Place
 __all__ = [
     "LARGEST",
     "RESET",
+    "RESET_OF_ONE",
     "STEP",
+    "STEP_OF_ONE",
     "Place",
     "are_flags",
     "by_agent",

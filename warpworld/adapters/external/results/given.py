@@ -12,6 +12,8 @@ from warpworld.errors import DeclarationError, suggest
 
 RESET = ("observations", "infos")
 STEP = ("observations", "rewards", "terminations", "truncations", "infos")
+RESET_OF_ONE = ("observation", "info")  # of one env
+STEP_OF_ONE = ("observation", "reward", "terminated", "truncated", "info")
 LARGEST = float(np.finfo(np.float32).max)  # that the store holds
 
 
@@ -126,30 +128,31 @@ def step_of(given: Any, num_envs: int, where: str) -> tuple[Any, np.ndarray, np.
     return observations, paid[:, None], terminated, truncated, infos
 
 
-def rewards_of(given: Any, envs: np.ndarray, where: str) -> np.ndarray:
+def rewards_of(given: Any, envs: np.ndarray, where: str, row: str = "env") -> np.ndarray:
     """The rewards of a step, one for each row of a batch.
 
     Args:
         given: what a library handed over.
         envs: (rows,) the env of each row.
         where: library and environment.
+        row: the owner of a row, for messages.
 
     Raises:
         DeclarationError: there are more or fewer rows; or one is not finite, or does not fit float32.
     """
-    rewards = _row(given, envs, where, "rewards")
+    rewards = _rows(given, envs, where, "rewards", row)
     if rewards.dtype == object or (rewards.size and not np.abs(rewards).max() <= LARGEST):  # NaN too
         return _one_by_one(number, rewards, envs, where, "reward")
     return rewards
 
 
 def ends_of(given: Any, envs: np.ndarray, where: str, name: str) -> np.ndarray:
-    """Ends of a step, one for each row of a batch, as truth values; arguments as those of ``rewards_of``.
+    """Ends of a step, one for each env, as truth values; arguments as those of ``rewards_of``.
 
     Raises:
         DeclarationError: there are more or fewer rows, or one is no truth value.
     """
-    ends = _row(given, envs, where, name)
+    ends = _rows(given, envs, where, name, "env")
     if ends.dtype == object or not are_flags(ends):
         return _one_by_one(flag, ends, envs, where, name)
     return ends.astype(np.bool_)
@@ -167,13 +170,13 @@ def _one_by_one(
     )
 
 
-def _row(given: Any, envs: np.ndarray, where: str, name: str) -> np.ndarray:
+def _rows(given: Any, envs: np.ndarray, where: str, name: str, row: str) -> np.ndarray:
     """Convert to an array with one number, or object, for each row of a batch."""
     values = _array(given)
     if values.dtype.kind not in "biufO" or values.size != envs.size:
         raise DeclarationError(
             f"{Place(where, call='step()')}: {name} are {values.dtype} of shape {values.shape}, expected one number "
-            f"for each env, {envs.shape}"
+            f"for each {row}, {envs.shape}"
         )
     return values.reshape(envs.shape)
 
