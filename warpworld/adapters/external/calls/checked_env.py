@@ -21,7 +21,7 @@ from warpworld.adapters.external.results import (
 )
 from warpworld.errors import DeclarationError
 
-_TRUTHS = (bool, np.bool_)
+_NUMBERS, _TRUTHS = (float, int), (bool, np.bool_)
 
 
 class BadResultError(Exception):
@@ -48,6 +48,9 @@ class CheckedEnv(gymnasium.Wrapper):
         is_one = len(found) == len(self._leaves) == 1 and not found[0].path
         self._shape: Any = found[0].space.shape if is_one else None
         self._dtype: Any = found[0].space.dtype if is_one else None
+        space: Any = found[0].space
+        is_choice = is_one and isinstance(space, gymnasium.spaces.Discrete)
+        self._choices = range(int(space.start), int(space.start + space.n)) if is_choice else range(0)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         """Reset the env, and check what it returns."""
@@ -59,7 +62,7 @@ class CheckedEnv(gymnasium.Wrapper):
         return given
 
     def step(self, action: Any) -> Any:
-        """Step the env, and check what it returns; the reward becomes a float, ends become truth values."""
+        """Step the env, and check what it returns; the reward becomes a number, ends become truth values."""
         given = self.env.step(action)
         if _is_usual(given) and self._is_plain(given[0]):
             return given
@@ -100,7 +103,9 @@ class CheckedEnv(gymnasium.Wrapper):
         return self.env.set_wrapper_attr(name, value, force=force)
 
     def _is_plain(self, observation: Any) -> bool:
-        """Whether an observation is one array as its space declares it, which takes less time to see."""
+        """Whether an observation is one array or choice as its space declares it, which takes less time to see."""
+        if type(observation) is int:
+            return observation in self._choices
         return (
             type(observation) is np.ndarray
             and observation.shape == self._shape
@@ -118,12 +123,12 @@ class CheckedEnv(gymnasium.Wrapper):
 
 
 def _is_usual(given: Any) -> bool:
-    """Whether a step's results have the usual types, and a reward that float32 holds."""
+    """Whether a step's results have types that a vector environment takes as they are, and a reward of float32."""
     if type(given) is not tuple or len(given) != len(STEP_OF_ONE):
         return False
     _, reward, terminated, truncated, info = given
     return (
-        type(reward) is float
+        type(reward) in _NUMBERS
         and -LARGEST <= reward <= LARGEST
         and type(terminated) in _TRUTHS
         and type(truncated) in _TRUTHS
