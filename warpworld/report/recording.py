@@ -194,8 +194,7 @@ class _Watch:
         declared = [*reserved_arrays(world.groups, world.constants), *world.environment.arrays()]
         names = [array.name for array in declared if array.name not in BOOKKEEPING]
         names += [name for name in ON_REQUEST if name in world.data]
-        # of an array per agent or env, made in every step
-        self._copies = {name: None if world.data.array(name).per == "world" else world.recorded(name) for name in names}
+        self._copies = world.recorded_arrays(names)
 
     def of_step(self) -> FrameArrays:
         """Arrays as they were after the last step's phases, before an ended env was reset."""

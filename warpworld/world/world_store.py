@@ -214,6 +214,14 @@ class WorldStore:
             self._copies_of_steps[name] = copy
         return self._copies_of_steps[name]
 
+    def recorded_arrays(self, names: Iterable[str]) -> dict[str, str | None]:
+        """Record arrays as ``recorded`` does; the names of the copies, by array, None for one per world.
+
+        Raises:
+            StoreError: as ``recorded``.
+        """
+        return {name: None if self.data.array(name).per == "world" else self.recorded(name) for name in names}
+
     def record_copy(self, copy: Copy) -> None:
         """Make a copy in every step, as ``record``."""
         self._extend(copy)

@@ -85,8 +85,7 @@ class Trace:
         self._shown = sources(world, [world.data.array(name) for name in _chosen(world, arrays)])
         _check_replaceable(self.path)
         names = dict.fromkeys([*(source.array.name for source in self._shown), "terminated", "truncated"])
-        # of an array per agent or env, made in every step, behind the phases; traces of several envs share them
-        self._copies = {name: None if world.data.array(name).per == "world" else world.recorded(name) for name in names}
+        self._copies = world.recorded_arrays(names)  # which traces of several envs share
         # rows of agents, and the file
         self._agents = sorted((i, group.name) for group in world.groups.values() for i in group.numbers)
         self._files = contextlib.ExitStack()

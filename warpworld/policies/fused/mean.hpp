@@ -1,5 +1,5 @@
-// One step of a minimal GRU's running mean, and its gradient (policies/layers/gated_mean.py). `kept` is the mean before the step, 0
-// where an episode begins; a gate is what comes before its sigmoid.
+// One step of a minimal GRU's running mean, and its gradient (policies/layers/gated_mean.py). `kept` is the mean before
+// the step, 0 where an episode begins; a gate is what comes before its sigmoid.
 #pragma once
 
 #include "vectors.hpp"
