@@ -1,6 +1,6 @@
 // The recurrence of a minimal GRU (policies/layers/gated_mean.py), forward and backward through time: one pass over its
-// numbers each, where torch would make a dozen. An agent's steps follow each other; the workers share the agents, so that
-// are the same, bit for bit, on any number of them.
+// numbers each, where torch would make a dozen. An agent's steps follow each other; the workers share the agents, so
+// that results are the same, bit for bit, on any number of them.
 
 #include "cpu/abi.hpp"
 #include "mean.hpp"
