@@ -116,6 +116,12 @@ __device__ void draw_at_random(const float* box, Random& random, float* actions)
 // ---- observations ----------------------------------------------------------------------------------------------------
 __device__ inline bool is_finite(unsigned char) { return true; }  // the host looks at floats among bytes
 
+// Copies bytes in words, of which the env's lanes take turns; both begin at a multiple of a word.
+template <class Word>
+__device__ void copy_words(const unsigned char* seen, unsigned char* kept, int bytes) {
+  for (int i = lane(); i < bytes / (int)sizeof(Word); i += num_lanes()) ((Word*)kept)[i] = ((const Word*)seen)[i];
+}
+
 // Copies the numbers first, first + stride, ... below end. Returns whether all of them are finite.
 template <class Number>
 __device__ bool copy_finite(const Number* seen, Number* kept, int first, int end, int stride) {

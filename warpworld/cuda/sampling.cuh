@@ -18,7 +18,26 @@ __device__ inline int number_in_env() { return AGENT_FIRST + AGENT_STRIDE * agen
 // Numbers of the agent as the env knows it, so that two groups draw different ones.
 __device__ inline Random random_numbers() { return Random::of(number_in_env()); }
 
-// Copies the agents' observations into the rollout, and marks envs in which one is not finite.
+// Whether this lane has an agent to act for: a kernel that records long rows has more lanes, which copy alone.
+__device__ inline bool acts() { return lane() < NUM_AGENTS; }
+
+// Copies an env's rows of bytes, in the widest words that each row begins and ends with.
+__device__ inline bool copy_rows(const unsigned char* seen, unsigned char* kept, int count) {
+  constexpr int size = OBSERVATION_SIZE;
+  if constexpr (size % sizeof(uint4) == 0)
+    copy_words<uint4>(seen, kept, count);
+  else if constexpr (size % sizeof(unsigned) == 0)
+    copy_words<unsigned>(seen, kept, count);
+  else
+    copy_words<unsigned char>(seen, kept, count);
+  return true;  // the host looks at floats among bytes
+}
+
+__device__ inline bool copy_rows(const float* seen, float* kept, int count) {
+  return copy_finite(seen, kept, lane(), count, num_lanes());
+}
+
+// Copies the agents' observations into the rollout, and marks envs in which one is not finite. All lanes of the env call it.
 template <class Number>
 __device__ void record_observation(const Number* observations, size_t recorded, Number* rollout_observations,
                                    bool* not_finite) {
@@ -26,7 +45,8 @@ __device__ void record_observation(const Number* observations, size_t recorded, 
   const Number* seen = observations + ((size_t)env_id() * OBSERVATION_AGENTS + OBSERVATION_FIRST) * size;
   Number* kept = rollout_observations + (recorded - self) * size;
   // an env's lanes side by side take neighbouring numbers of all its rows, one that has its turn takes its own row
-  const int first = LANES_SIDE_BY_SIDE ? lane() : self * size, stride = LANES_SIDE_BY_SIDE ? num_lanes() : 1;
-  const int end = LANES_SIDE_BY_SIDE ? NUM_AGENTS * size : first + size;
-  if (!copy_finite(seen, kept, first, end, stride)) not_finite[env_id()] = true;  // lanes that do so write the same
+  const bool is_finite = LANES_SIDE_BY_SIDE
+                             ? copy_rows(seen, kept, NUM_AGENTS * size)
+                             : copy_finite(seen, kept, self * size, (self + 1) * size, 1);
+  if (!is_finite) not_finite[env_id()] = true;  // lanes that do so write the same
 }

@@ -30,6 +30,7 @@ __device__ void draw_and_record(const float* logits, const bool* mask, const int
                                 bool* not_finite, int num_envs) {
   const size_t recorded = recorded_index(row, num_envs);
   record_observation(observations, recorded, rollout_observations, not_finite);
+  if (!acts()) return;
   float masked[LOGITS];
   const float* mine = allowed(own_outputs(logits), mask, masked);
   if (mask)
@@ -86,23 +87,23 @@ extern "C" __global__ void sample_bytes_masked(const float* logits, const bool* 
 }
 
 extern "C" __global__ void act(const float* logits, const int* head_sizes, int* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   draw(logits, nullptr, head_sizes, actions);
 }
 
 extern "C" __global__ void act_masked(const float* logits, const bool* action_mask, const int* head_sizes,
                                       int* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   draw(logits, own_mask(action_mask), head_sizes, actions);
 }
 
 extern "C" __global__ void act_greedily(const float* logits, const int* head_sizes, int* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   take_likeliest(logits, nullptr, head_sizes, actions);
 }
 
 extern "C" __global__ void act_greedily_masked(const float* logits, const bool* action_mask, const int* head_sizes,
                                                int* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   take_likeliest(logits, own_mask(action_mask), head_sizes, actions);
 }

@@ -17,6 +17,7 @@ __device__ void draw_and_record(const float* means, const float* log_stds, const
                                 float* rollout_log_probs, bool* not_finite, int num_envs) {
   const size_t recorded = recorded_index(row, num_envs);
   record_observation(observations, recorded, rollout_observations, not_finite);
+  if (!acts()) return;
   float* drawn = rollout_actions + recorded * ACTION_SIZE;
   rollout_log_probs[recorded] = draw_normal<ACTION_SIZE>(own_means(means), log_stds, random_numbers(), drawn);
   take_scaled<ACTION_SIZE>(drawn, box, own_actions(actions));
@@ -42,7 +43,7 @@ extern "C" __global__ void sample_bytes(const float* means, const float* log_std
 
 // Draws, and records nothing.
 extern "C" __global__ void act(const float* means, const float* log_stds, const float* box, float* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   float drawn[ACTION_SIZE];
   draw_normal<ACTION_SIZE>(own_means(means), log_stds, random_numbers(), drawn);
   take_scaled<ACTION_SIZE>(drawn, box, own_actions(actions));
@@ -50,13 +51,13 @@ extern "C" __global__ void act(const float* means, const float* log_stds, const 
 
 // Takes the most likely action: the mean.
 extern "C" __global__ void act_greedily(const float* means, const float* box, float* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   take_scaled<ACTION_SIZE>(own_means(means), box, own_actions(actions));
 }
 
 // Draws without a policy.
 extern "C" __global__ void act_at_random(const float* box, float* actions) {
-  if (!is_active()) return;  // guard
+  if (!is_active() || !acts()) return;  // guard
   Random random = random_numbers();
   draw_in_box(box, random, actions);
 }

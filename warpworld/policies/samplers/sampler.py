@@ -8,15 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from torch import Tensor
 
-from warpworld.environment import Group
+from warpworld.environment import Group, Kernel
 from warpworld.managers import RunKernel
 
 if TYPE_CHECKING:
     from warpworld.world import World
 
 KERNELS = Path(__file__).resolve().parent  # the folder of the samplers' kernels
+WARP = 32
+WORDS_OF_LANE, MOST_LANES = 4, 256  # that an env's lanes copy each, and of an env, where they run side by side
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,16 @@ class Sampler(ABC):
         # the kernel, bound once the store is sealed
         self.settings, self.bound = settings | self.constants(), bound | self.arrays()
         self._functions = world.kernels(self.source, self.settings, aliases=self.bound, writable={actions})
-        self._functions.build([])
+        self._functions.build([Kernel(name, self._lanes()) for name in self._functions.signatures])
         world.when_sealed(self._bind)
+
+    def _lanes(self) -> tuple[int, int] | None:
+        """Fewest and most threads of an env: more than agents where these would be slow to record long rows alone."""
+        context, agents = self.context, self.context.group.size
+        itemsize = np.dtype(context.world.data.array(context.observations).dtype).itemsize
+        words = agents * context.observation_size * itemsize // 4
+        lanes = min(-(-words // (WORDS_OF_LANE * WARP)) * WARP, MOST_LANES)
+        return (agents, lanes) if self.kernel == "sample" and words >= 2 * WARP and lanes > agents else None
 
     @abstractmethod
     def constants(self) -> dict[str, float]:
