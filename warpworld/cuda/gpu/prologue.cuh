@@ -58,8 +58,50 @@ WW_FUNCTION void ww_copy_bytes(char* target, const char* source, uint64_t bytes)
     ww_copy_words<char>(target, source, bytes);
 }
 
+#if WW_ENVS_PER_WARP
+struct alignas(16) ww_four_words {
+  uint32_t words[4];
+};
+
+// A plain copy of the envs of a block that small envs share: all its threads copy words side by side.
+template <class Word>
+WW_FUNCTION void ww_copy_block(const ww_context& world, const ww_copy& copy, uint64_t row_offset) {
+  const int first = (int)blockIdx.x * WW_SLOTS, left = world.num_envs - first;
+  const uint32_t words = (uint32_t)(copy.bytes / sizeof(Word)), count = (left < WW_SLOTS ? left : WW_SLOTS) * words;
+  for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const uint64_t env = first + i / words, word = i % words;
+    if (copy.active_only && !world.active[env]) continue;
+    ((Word*)(copy.target + env * copy.target_stride + row_offset))[word] =
+        ((const Word*)(copy.source + env * copy.source_stride))[word];
+  }
+}
+
+template <class Word>
+WW_FUNCTION bool ww_fits(const ww_copy& copy) {
+  const uint64_t all = (uint64_t)copy.target | (uint64_t)copy.source | copy.bytes;
+  return (all | copy.target_stride | copy.source_stride | (copy.row ? copy.row_stride : 0)) % sizeof(Word) == 0;
+}
+
+WW_FUNCTION void ww_copy_block(const ww_context& world, const ww_copy& copy) {
+  const uint64_t row_offset = copy.row ? *copy.row * copy.row_stride : 0;
+  if (ww_fits<ww_four_words>(copy))
+    ww_copy_block<ww_four_words>(world, copy, row_offset);
+  else if (ww_fits<uint32_t>(copy))
+    ww_copy_block<uint32_t>(world, copy, row_offset);
+  else
+    ww_copy_block<char>(world, copy, row_offset);
+}
+#endif
+
 // The env's lanes copy side by side. A barrier follows, so that a copy may read what the one before it wrote.
 WW_FUNCTION void ww_copy_own(const ww_context& world, const ww_copy& copy) {
+#if WW_ENVS_PER_WARP
+  if (!copy.slots) {
+    ww_copy_block(world, copy);
+    __syncthreads();  // orders this copy before the next one, and the last before the kernel
+    return;
+  }
+#endif
   const int env = ww_unclamped_env();
   bool copies = ww_has_agent() && env < world.num_envs && !(copy.active_only && !world.active[env]);
   uint64_t place = env;
