@@ -245,8 +245,9 @@ class FunctionManager:
         active_only: bool = False,
         own_env_only: bool = True,
         given: Given = None,
+        envs: int | None = None,
     ) -> RunKernel:
-        """A step that runs a kernel of the built module.
+        """A step that runs a kernel of the built module; arguments as the attributes of ``RunKernel``.
 
         Launches of several warps to a block are the cuda backend's alone, and on a machine without a GPU they run in
         ``make test-cuda`` only, on the stand-in driver: run it after a change here, in launches.py or in gpu/words.cuh.
@@ -266,6 +267,7 @@ class FunctionManager:
             index=index,
             active_only=active_only,
             own_env_only=own_env_only,
+            envs=envs,
         )
 
 

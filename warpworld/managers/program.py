@@ -66,6 +66,7 @@ class RunKernel:
         index: the kernel's number in its world; it keeps kernels' random numbers apart.
         active_only: whether envs that do not take part are left out.
         own_env_only: False if it touches other envs' parts, so that it must have a launch of its own.
+        envs: of how many envs a GPU launches the blocks; None for all. In the others the kernel returns at once.
     """
 
     module: Any
@@ -76,6 +77,7 @@ class RunKernel:
     index: int
     active_only: bool = False
     own_env_only: bool = True
+    envs: int | None = None
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _launch_of(step: RunKernel, work: _OwnWork, data: DataManager, world: WorldC
     return Launch(
         kernel=step.name,
         function=step.module.functions[step.name],
-        grid=(-(-world.num_envs // step.envs_per_block), 1),
+        grid=(-(-(step.envs or world.num_envs) // step.envs_per_block), 1),
         block=(step.threads, 1, 1),
         arguments=_packed(bytes(own), step.arguments, data),
     )

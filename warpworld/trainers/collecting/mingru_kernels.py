@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from warpworld.environment import Kernel
 from warpworld.policies import MinGRU, Policy, is_reduced
 from warpworld.policies.fused import NativeMean
+from warpworld.trainers.collecting.tensor_kernels import TensorKernels
 from warpworld.world import World
 
 FOLDER = Path(__file__).resolve().parent
-LANES = 256  # of a block
+WARP = 32
+MOST_LANES = 256  # of a block
 TILE = 8  # rows that a lane takes at once, for each weight that it reads
+BLOCKS_AT_WORK = 256  # that a step is divided into at least, if there are rows: two on a multiprocessor of an H200
 MAX_LAYERS = 4  # of a step in one launch
 MOST_SHARED = 12_000  # numbers of float32 in a block's shared memory
-MOST_PROGRAMS = 1024  # launches that are kept, for calls with the same tensors
 
 
 def give_kernels(policy: Policy, world: World) -> None:
@@ -33,53 +33,26 @@ def give_kernels(policy: Policy, world: World) -> None:
     """
     for cell in (module for module in policy.modules() if isinstance(module, MinGRU)):
         cell.native = MeanKernels(cell.size, world)
-        rows = rows_of_block(cell)
+        rows = rows_of_block(cell, world.num_envs)
         cell.stepper = StepKernel(cell, rows, world) if rows and len(cell.layers) <= MAX_LAYERS else None
 
 
-class TensorKernels:
-    """Kernels of a file whose parameters are addresses of torch's tensors, and numbers behind them.
+# ---- a step of all layers --------------------------------------------------------------------------------------------
+def rows_of_block(cell: MinGRU, rows: int) -> int:
+    """Rows that a block takes at once in a step, with a layer's weights in shared memory; 0 if they do not fit.
 
     Args:
-        world: that is not sealed.
-        source: the file.
-        constants: of the file.
-        names: of its kernels.
+        cell: that is run.
+        rows: of a step, about.
     """
-
-    def __init__(self, world: World, source: Path, constants: Mapping[str, int], names: Sequence[str]) -> None:
-        self._world, self._programs = world, dict[tuple[str, tuple[int, ...]], Callable[[], None]]()
-        self._functions = world.kernels(source, {"NUM_AGENTS": 1, **constants})
-        self._functions.build([Kernel(name, (1, LANES), own_env_only=False) for name in names])
-
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """Copy as None: torch runs a copied network."""
-        return type(None), ()
-
-    def is_here(self, tensor: Tensor) -> bool:
-        """Whether kernels can read a tensor: while the world has no memory, torch runs the network."""
-        if not self._world.data.sealed:
-            self._programs.clear()  # each holds the store's memory
-            return False
-        return tensor.device == self._world.device and tensor.numel() > 0 and not torch.compiler.is_compiling()
-
-    def launch(self, kernel: str, tensors: Sequence[Tensor], numbers: Sequence[int]) -> None:
-        """Run a kernel on contiguous tensors; a program knows their addresses, which return as torch's memory does."""
-        given = (*(tensor.data_ptr() for tensor in tensors), *numbers)
-        key = (kernel, given)
-        if key not in self._programs:
-            if len(self._programs) == MOST_PROGRAMS:
-                self._programs.clear()
-            step = self._functions.step(kernel, index=0, own_env_only=False, given=(*given, "num_envs"))
-            self._programs[key] = self._world.program([step])
-        self._programs[key]()
-
-
-# ---- a step of all layers --------------------------------------------------------------------------------------------
-def rows_of_block(cell: MinGRU) -> int:
-    """Rows that a block takes at once in a step, with a layer's weights in shared memory; 0 if they do not fit."""
     width = max(_layers(cell)[0].in_features, cell.size)
-    return next((rows for rows in (64, 32, 16, TILE) if width * 2 * (cell.size + rows) <= MOST_SHARED), 0)
+    fitting = [n for n in (64, 32, 16, TILE) if width * (2 * cell.size + 1 + 2 * (n + 4)) <= MOST_SHARED]
+    return next((n for n in fitting if n * BLOCKS_AT_WORK <= rows), min(fitting, default=0))
+
+
+def _lanes_of_block(cell: MinGRU, rows: int) -> int:
+    """Threads of a block that takes so many rows: one for each unit of ``TILE`` rows."""
+    return min(-(-(rows // TILE * cell.size) // WARP) * WARP, MOST_LANES)
 
 
 class StepKernel(TensorKernels):
@@ -99,7 +72,8 @@ class StepKernel(TensorKernels):
             "ROWS": rows,
             "TILE": TILE,
         }
-        super().__init__(world, FOLDER / "mingru_step.cu", sizes, ["step"])
+        self._rows = rows
+        super().__init__(world, FOLDER / "mingru_step.cu", sizes, ["step"], _lanes_of_block(cell, rows))
 
     def takes_step(self, encoded: Tensor, state: Tensor) -> bool:
         """Whether ``step`` computes these; it gives no gradient."""
@@ -114,7 +88,8 @@ class StepKernel(TensorKernels):
         weights = [*(layer.weight.data_ptr() for layer in _layers(cell)), *absent]
         biases = [*(layer.bias.data_ptr() for layer in _layers(cell)), *absent]
         flags = (encoded.dtype == torch.bfloat16, is_reduced(encoded))
-        self.launch("step", (encoded, state, hidden, after), (*weights, *biases, len(state), *flags))
+        tensors, numbers = (encoded, state, hidden, after), (*weights, *biases, len(state), *flags)
+        self.launch("step", tensors, numbers, -(-len(state) // self._rows))
         return hidden, after
 
 
@@ -134,7 +109,7 @@ class MeanKernels(TensorKernels):
     dtypes: ClassVar[tuple[torch.dtype, ...]] = (torch.float32, torch.bfloat16)
 
     def __init__(self, size: int, world: World) -> None:
-        super().__init__(world, FOLDER / "mingru_means.cu", {"SIZE": size}, ["means", "mean_gradients"])
+        super().__init__(world, FOLDER / "mingru_means.cu", {"SIZE": size}, ["means", "mean_gradients"], WARP)
 
     def takes(self, said: Tensor, state: Tensor) -> bool:
         """Whether these are of the kind that it computes."""
@@ -147,7 +122,7 @@ class MeanKernels(TensorKernels):
     def means(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """(T, S, size) float32 from contiguous tensors."""
         means = state.new_empty(*said.shape[:-1], said.shape[-1] // 2)
-        self.launch("means", (said, state, starts, means), _sizes(said))
+        self.launch("means", (said, state, starts, means), _sizes(said), -(-state.numel() // WARP))
         return means
 
     def gradients(
@@ -156,7 +131,7 @@ class MeanKernels(TensorKernels):
         """Gradients of ``said`` and ``state``, from that of the means, (T, S, size)."""
         of_said, of_state = torch.empty_like(said), torch.empty_like(state)
         tensors = (said, state, starts, means, given.contiguous(), of_said, of_state)
-        self.launch("mean_gradients", tensors, _sizes(said))
+        self.launch("mean_gradients", tensors, _sizes(said), -(-state.numel() // WARP))
         return of_said, of_state
 
 

@@ -9,6 +9,7 @@ constexpr int AHEAD = 8;  // steps whose numbers are read before the first of th
 
 extern "C" __global__ void means(int64_t said, int64_t state, int64_t starts, int64_t found, int steps, int rows,
                                  bool reduced, int num_envs) {
+  if (env_id() >= num_envs) return;
   const RealTensor layer{said, reduced};
   const bool* begins = (const bool*)starts;
   float* means = (float*)found;
@@ -38,6 +39,7 @@ extern "C" __global__ void means(int64_t said, int64_t state, int64_t starts, in
 extern "C" __global__ void mean_gradients(int64_t said, int64_t state, int64_t starts, int64_t found, int64_t given,
                                           int64_t of_said, int64_t of_state, int steps, int rows, bool reduced,
                                           int num_envs) {
+  if (env_id() >= num_envs) return;
   const RealTensor layer{said, reduced}, of_layer{of_said, reduced};
   const bool* begins = (const bool*)starts;
   const float *means = (const float*)found, *gradients = (const float*)given, *before = (const float*)state;

@@ -19,23 +19,32 @@ struct Layers {
   }
 };
 
-// A layer's weights in shared memory, (inputs, 2 * SIZE): lanes that are next to each other read numbers that are.
+// Distances in shared memory, chosen so that the lanes of a warp meet different banks: from one number of all rows to the
+// next number, where a lane reads and writes four rows at once, and from one input's weights to the next input's.
+constexpr int PITCH = ROWS + 4, STRIDE = 2 * SIZE + 1;
+
+// A layer's weights in shared memory, (inputs, STRIDE): lanes side by side read numbers side by side.
 __device__ void fetch_weights(const float* weights, int inputs, bool reduced, float* fetched) {
   for (int i = lane(); i < inputs * 2 * SIZE; i += num_lanes())
-    fetched[i] = rounded(weights[i % (2 * SIZE) * inputs + i / (2 * SIZE)], reduced);
+    fetched[i % inputs * STRIDE + i / inputs] = rounded(weights[i], reduced);
 }
 
-// A unit's gates and candidates for the TILE rows whose inputs begin at `read`, (TILE, MOST).
+// A unit's gates and candidates for the TILE rows whose inputs begin at `read`.
 __device__ void multiply(const float* weights, const float* read, int inputs, int unit, float* gates, float* candidates) {
 #pragma unroll
   for (int r = 0; r < TILE; ++r) gates[r] = candidates[r] = 0.0f;
 #pragma unroll 4
   for (int i = 0; i < inputs; ++i) {
-    const float gate = weights[i * 2 * SIZE + unit], candidate = weights[i * 2 * SIZE + SIZE + unit];
+    const float gate = weights[i * STRIDE + unit], candidate = weights[i * STRIDE + SIZE + unit];
 #pragma unroll
-    for (int r = 0; r < TILE; ++r) {
-      gates[r] += gate * read[r * MOST + i];
-      candidates[r] += candidate * read[r * MOST + i];
+    for (int r = 0; r < TILE; r += 4) {
+      const float4 four = *(const float4*)(read + i * PITCH + r);
+      const float seen[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        gates[r + k] += gate * seen[k];
+        candidates[r + k] += candidate * seen[k];
+      }
     }
   }
 }
@@ -43,13 +52,16 @@ __device__ void multiply(const float* weights, const float* read, int inputs, in
 // `fed` is what the first layer reads, bfloat16 with `fed_reduced`; `hidden` is what the last one says, (rows, SIZE).
 extern "C" __global__ void step(int64_t fed, int64_t state, int64_t hidden, int64_t after, Layers layers, int rows,
                                 bool fed_reduced, bool reduced, int num_envs) {
-  ENV_SHARED(float, shared, MOST * 2 * SIZE + 2 * ROWS * MOST);
+  if (env_id() >= num_envs) return;
+  ENV_SHARED(float4, numbers, 2 * PITCH * MOST / 4);  // what a layer reads and what it says, (MOST, PITCH) each
+  ENV_SHARED(float, weights, MOST * STRIDE);
   const RealTensor inputs_of_all{fed, fed_reduced};
-  float *weights = shared, *read = weights + MOST * 2 * SIZE, *written = read + ROWS * MOST;
+  float *read = (float*)numbers, *written = read + PITCH * MOST;
   for (int first = env_id() * ROWS; first < rows; first += num_envs * ROWS) {
     const int count = min(ROWS, rows - first);
-    for (int i = lane(); i < count * WIDTH; i += num_lanes())
-      read[i / WIDTH * MOST + i % WIDTH] = rounded(inputs_of_all.at((size_t)first * WIDTH + i), reduced);
+    for (int i = lane(); i < ROWS * WIDTH; i += num_lanes())
+      read[i % WIDTH * PITCH + i / WIDTH] =
+          i < count * WIDTH ? rounded(inputs_of_all.at((size_t)first * WIDTH + i), reduced) : 0.0f;
     for (int layer = 0; layer < LAYERS; ++layer) {
       const int inputs = layer == 0 ? WIDTH : SIZE;
       const float* biases = layers.biases(layer);
@@ -58,18 +70,22 @@ extern "C" __global__ void step(int64_t fed, int64_t state, int64_t hidden, int6
       for (int item = lane(); item < ROWS / TILE * SIZE; item += num_lanes()) {
         const int unit = item % SIZE, begin = item / SIZE * TILE;
         float gates[TILE], candidates[TILE];
-        multiply(weights, read + begin * MOST, inputs, unit, gates, candidates);
+        multiply(weights, read + begin, inputs, unit, gates, candidates);
         const float of_gate = rounded(biases[unit], reduced), of_candidate = rounded(biases[SIZE + unit], reduced);
+        float said[TILE];
 #pragma unroll
         for (int r = 0; r < TILE; ++r) {
-          if (begin + r >= count) break;
-          const size_t row = first + begin + r, place = (row * LAYERS + layer) * SIZE + unit;
+          const size_t row = first + min(begin + r, count - 1), place = (row * LAYERS + layer) * SIZE + unit;
           const float z = sigmoid(rounded(gates[r] + of_gate, reduced));
           const float mean = mean_after(((const float*)state)[place], rounded(candidates[r] + of_candidate, reduced), z);
+          said[r] = rounded(mean, reduced);
+          if (begin + r >= count) continue;
           ((float*)after)[place] = mean;
           if (layer == LAYERS - 1) ((float*)hidden)[row * SIZE + unit] = mean;
-          written[(begin + r) * MOST + unit] = rounded(mean, reduced);
         }
+#pragma unroll
+        for (int r = 0; r < TILE; r += 4)
+          *(float4*)(written + unit * PITCH + begin + r) = make_float4(said[r], said[r + 1], said[r + 2], said[r + 3]);
       }
       sync_env();  // orders the products before the next layer's weights, and what they gave before it is read
       float* const next = written;
