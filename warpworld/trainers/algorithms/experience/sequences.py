@@ -14,6 +14,8 @@ from warpworld.errors import StoreError
 from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.trainers.algorithms.experience.batch import Batch
 
+WORD = 8  # bytes of an int64
+
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
@@ -61,8 +63,7 @@ class Sequences:
         """
         length, agents = starts.shape
         turned: dict[str, Any] = {
-            name: tensor.unflatten(0, (length, agents)).transpose(0, 1).flatten(0, 1)
-            for name, tensor in rows.named_tensors()
+            name: _turned(tensor, (length, agents)).flatten(0, 1) for name, tensor in rows.named_tensors()
         }
         if rows.mask is not None:
             seen = turned["observations"]
@@ -90,7 +91,7 @@ class Sequences:
     def evaluated(self, policy: Policy) -> tuple[Tensor, Tensor]:
         """Evaluate a policy on the sequences: outputs (S * T, num_outputs) and values (S * T,)."""
         assert isinstance(policy, RecurrentPolicy)
-        observations = self.rows.observations.unflatten(0, self.starts.shape).transpose(0, 1)
+        observations = _turned(self.rows.observations, self.starts.shape)
         read = self.rows.critic_inputs
         read = None if read is None else read.unflatten(0, self.starts.shape).transpose(0, 1)
         outputs, values = policy.replay(observations, self.states, self.starts.t(), read)
@@ -156,6 +157,17 @@ class Sequences:
     def _places(self, sequences: Tensor) -> Tensor:
         """Rows of the given sequences, (sequences, T)."""
         return sequences[:, None] * self.length + torch.arange(self.length, device=sequences.device)
+
+
+def _turned(rows: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Rows (A * B, ...) of a shape (A, B) with the other one first, (B, A, ...): a view, or of rows of bytes a copy.
+
+    Bytes are copied eight at a time: one by one they take a GPU as long as so many floats.
+    """
+    turned = rows.unflatten(0, shape).transpose(0, 1)
+    if rows.dtype != torch.uint8 or rows.dim() != 2 or rows.shape[1] % WORD or not rows.is_contiguous():
+        return turned
+    return turned.view(torch.int64).contiguous().view(torch.uint8) if rows.storage_offset() % WORD == 0 else turned
 
 
 Experience = Batch | Sequences
