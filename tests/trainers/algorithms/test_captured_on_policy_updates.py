@@ -207,10 +207,11 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     calls = HostCalls()
     with stand_in.recording() as launches, calls:
         trainer._iterate()
-    epochs = sum(int(each.updates.passes.tensors()[0]) for each in trainer.algorithms.values())  # type: ignore[attr-defined]
-    captured = (
-        trainer.collector.num_steps * 3 + epochs + len(trainer.algorithms)
-    )  # acting, step, reset; permutations; advantages
+    learners: Any = list(trainer.algorithms.values())
+    epochs = [int(each.updates.passes.tensors()[0]) for each in learners]
+    losses = sum(n * each.settings.num_minibatches for n, each in zip(epochs, learners, strict=True))
+    # acting, step, reset; permutations; advantages; moments, losses and diagnostics of a minibatch
+    captured = trainer.collector.num_steps * 3 + sum(epochs) + len(learners) + 3 * losses
     return {**calls.counts, "kernels": len(launches) - captured}
 
 

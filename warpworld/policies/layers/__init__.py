@@ -15,7 +15,15 @@ from warpworld.policies.layers.dense import (
 from warpworld.policies.layers.encoders import BranchEncoder
 from warpworld.policies.layers.ensemble import Ensemble
 from warpworld.policies.layers.linear_tanh import run_layers
-from warpworld.policies.layers.precision import FLOAT32, backward, in_float32, is_reduced, products, widened
+from warpworld.policies.layers.precision import (
+    FLOAT32,
+    backward,
+    backward_from,
+    in_float32,
+    is_reduced,
+    products,
+    widened,
+)
 
 __all__ = [
     "FLOAT32",
@@ -31,6 +39,7 @@ __all__ = [
     "MinGRU",
     "Width",
     "backward",
+    "backward_from",
     "check_hidden",
     "hidden_layers",
     "in_float32",

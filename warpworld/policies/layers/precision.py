@@ -86,5 +86,20 @@ def backward(loss: Tensor, inputs: Sequence[Tensor] | None = None) -> None:
         loss: a scalar.
         inputs: the parameters whose gradients are wanted; None for all.
     """
-    with torch.autocast(loss.device.type, enabled=False) if is_reduced(loss) else nullcontext():
+    with _in_their_dtypes(loss):
         loss.backward(inputs=inputs)
+
+
+def backward_from(tensors: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
+    """``torch.autograd.backward`` from tensors with gradients like them, likewise.
+
+    Args:
+        tensors: on one device.
+        gradients: of a loss at each of them.
+    """
+    with _in_their_dtypes(tensors[0]):
+        torch.autograd.backward(list(tensors), list(gradients))
+
+
+def _in_their_dtypes(x: Tensor) -> AbstractContextManager[Any]:
+    return torch.autocast(x.device.type, enabled=False) if is_reduced(x) else nullcontext()

@@ -13,6 +13,7 @@ from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSett
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.settings import OffPolicySettings, OnPolicySettings, TransitionSettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
+from warpworld.trainers.algorithms.updates import LossTerms
 from warpworld.trainers.processes import ALONE, ProcessGroup
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Batch",
     "Evaluated",
     "FlatParameters",
+    "LossTerms",
     "Losses",
     "Mixing",
     "MixingSettings",

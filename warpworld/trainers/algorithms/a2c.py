@@ -8,8 +8,7 @@ from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Fraction
-from warpworld.policies.fused import Loss
-from warpworld.trainers.algorithms import Batch, Losses, OnPolicy, OnPolicySettings, blank, mean, normalise
+from warpworld.trainers.algorithms import Batch, Losses, LossTerms, OnPolicy, OnPolicySettings, blank, mean, normalise
 
 
 class A2CSettings(OnPolicySettings):
@@ -65,6 +64,6 @@ class A2C(OnPolicy):
         """``a2c_loss`` with the present coefficients."""
         return a2c_loss(log_probs, entropies, values, minibatch, self.now)
 
-    def fused_loss(self) -> Loss:
-        """The loss for the fused kernels."""
-        return Loss(normalise_advantages=self.now.norm_adv, ent_coef=self.now.ent_coef, vf_coef=self.now.vf_coef)
+    def loss_terms(self) -> LossTerms:
+        """Terms of the loss, with the present coefficients."""
+        return LossTerms(normalise_advantages=self.now.norm_adv, ent_coef=self.now.ent_coef, vf_coef=self.now.vf_coef)

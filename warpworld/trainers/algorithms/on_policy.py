@@ -13,7 +13,6 @@ from torch import Tensor
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy
-from warpworld.policies.fused import Loss
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
@@ -21,6 +20,7 @@ from warpworld.trainers.algorithms.settings import OnPolicySettings
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import (
     CapturedUpdates,
+    LossTerms,
     Permutations,
     RecomputedTargets,
     SharedUpdates,
@@ -81,8 +81,8 @@ class OnPolicy(Algorithm):
             The loss, a scalar with gradient, and its diagnostics by name, scalars without.
         """
 
-    def fused_loss(self) -> Loss | None:
-        """A description of the same loss for the fused kernels; None leaves the gradient to torch."""
+    def loss_terms(self) -> LossTerms | None:
+        """Terms of the same loss, for C++ and kernels; None leaves its gradient to autograd."""
         return None
 
     @property

@@ -10,8 +10,16 @@ from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import ALGORITHM, Count, Flag, Positive, PositiveSchedule
-from warpworld.policies.fused import Loss
-from warpworld.trainers.algorithms import Batch, Losses, OnPolicy, OnPolicySettings, blank, mean, normalise
+from warpworld.trainers.algorithms import (
+    Batch,
+    Losses,
+    LossTerms,
+    OnPolicy,
+    OnPolicySettings,
+    blank,
+    mean,
+    normalise,
+)
 
 
 class PPOSettings(OnPolicySettings):
@@ -103,9 +111,9 @@ class PPO(OnPolicy):
         """``ppo_loss`` with the present coefficients."""
         return ppo_loss(log_probs, entropies, values, minibatch, self.now)
 
-    def fused_loss(self) -> Loss:
-        """The loss for the fused kernels."""
-        return Loss(
+    def loss_terms(self) -> LossTerms:
+        """Terms of the loss, with the present coefficients."""
+        return LossTerms(
             surrogate=True,
             clip_value_loss=self.now.clip_vloss,
             normalise_advantages=self.now.norm_adv,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 import torch
@@ -10,7 +11,9 @@ from torch import Tensor
 from warpworld.policies import Policy, RecurrentPolicy, variance_of
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
+from warpworld.trainers.algorithms.updates.choice_loss import by_kernels, choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Learner, Updates
 from warpworld.trainers.collecting import Collector
@@ -37,6 +40,7 @@ class CapturedUpdates(Updates):
         steps = 1 if isinstance(learner.policy, RecurrentPolicy) else collector.num_steps
         rows = steps * world.num_envs * sum(world.groups[group].size for group in settings.groups)
         self._inputs = DeviceInputs(collector, "_".join(settings.groups), rows, self._numbers)
+        self._loss = choice_loss(learner.policy, world)
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
 
     # ---- on the host -------------------------------------------------------------------------------------------------
@@ -72,6 +76,13 @@ class CapturedUpdates(Updates):
         learner.parameters.rate_on_device().copy_(numbers.pop(RATE))
         learner.now = learner.now.model_copy(update=numbers)
         self._begin_with_rollout(self._inputs.permutation)
+
+    def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Implement ``Updates``: by kernels, where there are such for the loss."""
+        learner, terms = self.learner, self.learner.loss_terms()
+        if self._loss is None or terms is None or not self._loss.takes(rows.rows):
+            return super()._gradients(rows, epoch)
+        return by_kernels(rows, epoch, learner.policy, learner.parameters, self._loss, terms)
 
     def _experience(self, targets: Targets) -> Experience:
         if isinstance(targets, GAETargets) and not targets.recomputes and self._takes_one_step:

@@ -19,6 +19,11 @@ from warpworld.trainers.spans import LOSS, PASSES, span
 Losses = Callable[[Experience], tuple[Tensor, dict[str, Tensor]]]
 
 
+def minibatches_of(rows: Experience, epoch: Epoch) -> Iterator[Experience]:
+    """The minibatches of an epoch, one after the other; all rows as they lie where nothing is shuffled."""
+    return iter([rows]) if epoch.order is None else iter(rows.take(epoch.order).split(epoch.lengths))
+
+
 def by_autograd(
     rows: Experience, epoch: Epoch, losses: Losses, parameters: FlatParameters
 ) -> Iterator[dict[str, Tensor]]:
@@ -30,8 +35,7 @@ def by_autograd(
         losses: the loss of one, and its diagnostics.
         parameters: of the policy.
     """
-    minibatches = iter([rows]) if epoch.order is None else rows.take(epoch.order).split(epoch.lengths)
-    for minibatch in minibatches:
+    for minibatch in minibatches_of(rows, epoch):
         diagnostics: dict[str, Tensor] = {}
         if len(minibatch):
             with span(LOSS):

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from warpworld.policies import Policy, moments, variance_of
-from warpworld.policies.fused import DIAGNOSTICS, Loss, Shuffler, fused_gradient, fused_variance
+from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_gradient, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.algorithms.updates.gradients import InCpp, by_autograd, one_torch_thread
+from warpworld.trainers.algorithms.updates.loss_terms import LossTerms
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.updates.passes import Passes, Permutations, RecomputedTargets
 from warpworld.trainers.algorithms.updates.update_parts import Part, UpdateParts
@@ -53,8 +54,8 @@ class Learner(Protocol):
     def losses(self, minibatch: Experience) -> tuple[Tensor, dict[str, Tensor]]:
         """Loss of a minibatch, and its diagnostics."""
 
-    def fused_loss(self) -> Loss | None:
-        """Description of the loss for C++; None if there is none."""
+    def loss_terms(self) -> LossTerms | None:
+        """Terms of the loss; None leaves its gradient to autograd."""
 
     def targets(self, estimates: Sequence[Estimates] | None) -> Targets:
         """Value targets of the rollout in the store."""
@@ -114,10 +115,10 @@ class Updates:
         """One update from the rows that ``begin`` settles."""
         learner = self.learner
         fused = fused_gradient(learner.policy)
-        loss = None if fused is None else learner.fused_loss()
+        terms = None if fused is None else learner.loss_terms()
         self._in_cpp = None
-        if fused is not None and loss is not None:
-            self._in_cpp = InCpp(fused, loss, learner.policy, learner.parameters)
+        if fused is not None and terms is not None:
+            self._in_cpp = InCpp(fused, terms.in_cpp(), learner.policy, learner.parameters)
         with one_torch_thread() if self._in_cpp is not None else contextlib.nullcontext():
             self._parts(begin, self._passes_at_once(recomputes)).run()
         self.passes.drop()
