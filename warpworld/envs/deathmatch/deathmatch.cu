@@ -91,7 +91,7 @@ extern "C" __global__ void act(Motions motions, Lives lives, Shots shots, const 
   walk(motion, walls, inertia.fps);
   motions.store(i, motion);
   sync_env();  // orders all places before any agent looks for others
-  find_in_sight(walls, places, sight);
+  find_in_sight(walls, places, lives.in_sight + env * NUM_AGENTS * NUM_AGENTS);
   const bool fires = action[2] == 1 && lives.cooling[i] == 0;
   const int hit = fires ? hit_by(gun, motion, places, sight) : NO_SHOT;
   shots.shot[i] = hit;
@@ -139,7 +139,7 @@ extern "C" __global__ void go_on(Motions motions, Lives lives, const int* shot, 
   if (any_of(dead)) {
     if (agent_id() == 0) respawn(dead, shot + first, rooms_of(plans, plan[env]), together[env], places, stands);
     sync_env();  // orders new places before any agent looks for others
-    find_in_sight(walls_of(plans, plan[env]), places, sight);
+    find_in_sight(walls_of(plans, plan[env]), places, lives.in_sight + env * NUM_AGENTS * NUM_AGENTS);
   }
   if (died) {
     wake_up(motions);
@@ -176,7 +176,7 @@ extern "C" __global__ void wake(Motions motions, Lives lives, Shots shots, Sense
   sync_env();  // orders the plan and all places before they are read
   wake_up(motions);
   const Motion motion = motions.load(i);
-  find_in_sight(walls_of(plans, plan[env]), places, sight);
+  find_in_sight(walls_of(plans, plan[env]), places, lives.in_sight + env * NUM_AGENTS * NUM_AGENTS);
   lives.health[i] = 1.0f;
   lives.cooling[i] = lives.kills[i] = lives.deaths[i] = 0;
   lives.potential[i] = potential_of(motion, places, sight, tan_half_fov);
@@ -223,7 +223,7 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots s
   motions.store(i, motion);
   sync_env();  // orders all places before any agent looks for others
 
-  find_in_sight(walls, places, sight);
+  find_in_sight(walls, places, lives.in_sight + env * NUM_AGENTS * NUM_AGENTS);
   int one = NOBODY, two = NOBODY;
   if (rules.mend_aim) {
     one = hit_by(rules.gun, motion, places, sight);
@@ -293,7 +293,7 @@ extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Shots 
   }
   wake_by(motions, spawns, home, mend_spawns);
   sync_env();  // orders all places before any agent looks for others
-  find_in_sight(walls_of(plans, plan[env]), motions.positions + first, lives.in_sight + i * NUM_AGENTS);
+  find_in_sight(walls_of(plans, plan[env]), motions.positions + first, lives.in_sight + first * NUM_AGENTS);
   const Motion motion = motions.load(i);
   lives.health[i] = 1.0f;
   lives.cooling[i] = lives.kills[i] = lives.deaths[i] = 0;

@@ -26,15 +26,19 @@ WW_FUNCTION bool is_blocked(const Walls& walls, const plane::Segment& line) {
   return false;
 }
 
-// Which of the env's agents this one has in sight, whichever way it looks: no wall is on the line between their middles.
-// Two agents ask of the same line, so that each has the other in sight or neither.
+// Which of the env's agents have which in sight, whichever way they look: no wall is on the line between their middles.
+// in_sight: (agents, agents) of the env. Its lanes share the pairs; all of them call it together.
 WW_FUNCTION void find_in_sight(const Walls& walls, const float2* positions, bool* in_sight) {
-  const int self = agent_id();
-#pragma unroll 1  // as an agent has few others, and a GPU few registers
-  for (int other = 0; other < NUM_AGENTS; ++other) {
-    const int low = self < other ? self : other, high = self < other ? other : self;
-    in_sight[other] = other != self && !is_blocked(walls, plane::Segment{positions[low], positions[high]});
+  constexpr int pairs = NUM_AGENTS * (NUM_AGENTS - 1) / 2;
+  in_sight[agent_id() * NUM_AGENTS + agent_id()] = false;
+#pragma unroll 1  // as a GPU has few registers
+  for (int pair = lane(); pair < pairs; pair += num_lanes()) {
+    int high = 1, low = pair;  // pairs follow each other by their higher agent
+    while (low >= high) low -= high++;
+    const bool sees = !is_blocked(walls, plane::Segment{positions[low], positions[high]});
+    in_sight[low * NUM_AGENTS + high] = in_sight[high * NUM_AGENTS + low] = sees;
   }
+  sync_env();  // orders all pairs before any agent reads its own
 }
 
 // Where another agent is, seen from one that looks ahead: metres before it, and to its left.
