@@ -82,6 +82,8 @@ def test_last_layers_are_it_behind_layers_of_bfloat16(monkeypatch: pytest.Monkey
         found = in_float32(head, x)
         assert len(calls) == 1
         others = in_float32(head, x.float()), in_float32(without, x), in_float32(head.forward, x)
+        monkeypatch.setattr(module, "LEAST_NUMBERS", 401)
+        assert in_float32(head, x).dtype == torch.float32
     assert len(calls) == 1
     torch.testing.assert_close(found, others[0], rtol=1e-5, atol=1e-5)
     assert all(other.dtype == torch.float32 for other in others)

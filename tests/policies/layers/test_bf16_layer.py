@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tests.stand_in.recorded_graph import RecordedGraph
 from warpworld.policies.layers import bf16_layer as module
-from warpworld.policies.layers import run_layers
+from warpworld.policies.layers import bf16_products, run_layers
 from warpworld.policies.layers.bf16_layer import Activation, bf16_layer
 from warpworld.policies.layers.precision import backward, products
 
@@ -33,6 +33,7 @@ def rounded(tensor: Tensor) -> Tensor:
     return tensor.detach().bfloat16().double()
 
 
+@pytest.mark.parametrize("least", [1, 10**6], ids=["aligned", "as it is"])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(rows=9, features=71, outputs=256, activation="relu", dtype=torch.float32, seed=0)
 @given(
@@ -44,8 +45,9 @@ def rounded(tensor: Tensor) -> Tensor:
     seed=st.integers(0, 2**31),
 )
 def test_result_and_gradients(
-    rows: int, features: int, outputs: int, activation: Activation, dtype: torch.dtype, seed: int
+    least: int, rows: int, features: int, outputs: int, activation: Activation, dtype: torch.dtype, seed: int
 ) -> None:
+    bf16_products.LEAST_NUMBERS = least  # set back by the fixture
     x, weight, bias = inputs(rows, features, outputs, seed)
     x = x.detach().to(dtype).requires_grad_()
     found = bf16_layer(x, weight, bias, activation)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from warpworld.policies.layers import bf16_products as module
-from warpworld.policies.layers.bf16_products import aligned, is_sound, product_over_rows, takes_bf16
+from warpworld.policies.layers.bf16_products import columns_of, filled, is_sound, product_over_rows, takes_bf16
 from warpworld.policies.layers.linear_relu import linear_relu
 from warpworld.policies.layers.precision import products
 
@@ -26,12 +26,17 @@ def drawn(*shape: int, dtype: torch.dtype = torch.bfloat16, seed: int = 0) -> Te
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.integers(1, 30), columns=st.integers(1, 30), dtype=st.sampled_from([torch.float32, torch.bfloat16]))
-def test_aligned_rows_have_the_numbers_and_what_fills_them_up(rows: int, columns: int, dtype: torch.dtype) -> None:
+def test_rows_are_filled_up_to_whole_16_bytes(rows: int, columns: int, dtype: torch.dtype) -> None:
     matrix = drawn(rows, columns, dtype=dtype)
-    found = aligned(matrix, 1.0)
+    found = filled(matrix, columns_of(matrix), 1.0)
     assert found.dtype == torch.bfloat16 and found.shape == (rows, found.stride(0))
     assert found.stride(0) % 8 == 0 and found.stride(0) - columns < 8
     assert torch.equal(found[:, :columns], matrix.bfloat16()) and (found[:, columns:] == 1.0).all()
+
+
+def test_few_rows_are_not_filled_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEAST_NUMBERS", 42)
+    assert columns_of(drawn(6, 7)) == 8 and columns_of(drawn(5, 7)) == 7
 
 
 @pytest.mark.parametrize("rows", [1, 31, 32, 96, 100])

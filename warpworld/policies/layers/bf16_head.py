@@ -8,7 +8,22 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from warpworld.policies.layers.bf16_products import BF16, aligned, product, product_over_rows, rounded_up
+from warpworld.policies.layers.bf16_products import (
+    BF16,
+    columns_of,
+    filled,
+    product,
+    product_over_rows,
+    rounded_up,
+    takes_bf16,
+)
+
+LEAST_NUMBERS = 2**21  # in what the layer reads: with fewer, float32 takes less time, in fewer kernels (an estimate)
+
+
+def takes_head(x: Tensor, weight: Tensor) -> bool:
+    """Whether ``bf16_head`` is for a last layer that reads ``x``, (..., inputs), with weights (outputs, inputs)."""
+    return x.dtype == BF16 and x.numel() >= LEAST_NUMBERS and takes_bf16(x, weight)
 
 
 def bf16_head(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -34,7 +49,7 @@ class _Bf16Head(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         outputs = len(weight)
         with torch.autocast(x.device.type, enabled=False):
-            read = aligned(x, 0.0)
+            read = filled(x, columns_of(x), 0.0)
             halves = halved(weight.t(), read.shape[1])
             sums = product(read, halves)
             result = torch.add(sums[:, :outputs], sums[:, outputs : 2 * outputs]).add_(bias)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from warpworld.policies.layers.bf16_products import BF16, aligned, product_over_rows
+from warpworld.policies.layers.bf16_products import BF16, columns_of, filled, product_over_rows
 
 Activation = Literal["relu", "tanh"]
 
@@ -38,7 +38,8 @@ class _Bf16Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, activation: Activation) -> Tensor:
         with torch.autocast(x.device.type, enabled=False):
-            read, weights, offset = aligned(x, 1.0), aligned(weight, 0.0), bias.to(BF16)
+            columns, offset = columns_of(x), bias.to(BF16)
+            read, weights = filled(x, columns, 1.0), filled(weight, columns, 0.0)
             if activation == "relu":
                 result = torch._addmm_activation(offset, read, weights.t())  # relu is part of the product
             else:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 BF16 = torch.bfloat16
 ALIGNED = 8  # numbers in 16 bytes: where rows begin elsewhere, cuBLAS has slower kernels
+LEAST_NUMBERS = 2**18  # in what a layer reads: with fewer, filling up rows would cost more than it saves (an estimate)
 PARTS, LEAST_ROWS = 64, 4096  # of a sum over rows: parts that are added up apart, and rows in each
 PROBE_ERROR = 1e-4  # relative to the largest number; a product rounded to bfloat16 is off by more than 1e-3
 ROUNDING = 2.0**-7  # relative: twice what one rounding to bfloat16 may change a number by
@@ -38,22 +39,28 @@ def rounded_up(columns: int) -> int:
     return -(-columns // ALIGNED) * ALIGNED
 
 
-def aligned(matrix: Tensor, fill: float) -> Tensor:
-    """A matrix in bfloat16 whose rows are whole multiples of 16 bytes.
+def columns_of(x: Tensor) -> int:
+    """Columns with which a layer is to read ``x``, (rows, inputs): its own, or filled up to whole 16 bytes."""
+    return rounded_up(x.shape[1]) if x.numel() >= LEAST_NUMBERS else x.shape[1]
+
+
+def filled(matrix: Tensor, columns: int, fill: float) -> Tensor:
+    """A matrix in bfloat16, with further columns behind.
 
     Args:
-        matrix: (rows, columns) float32 or bfloat16.
-        fill: number in the columns that are added behind.
+        matrix: (rows, n) float32 or bfloat16.
+        columns: of the result, at least n.
+        fill: number in the columns that are added.
 
     Returns:
-        (rows, ``rounded_up(columns)``) bfloat16; ``matrix`` itself if it is that already.
+        (rows, columns) bfloat16; ``matrix`` itself if it is that already.
     """
-    columns = matrix.shape[1]
-    if columns % ALIGNED == 0:
+    n = matrix.shape[1]
+    if columns == n:
         return matrix.to(BF16)
-    result = matrix.new_empty((len(matrix), rounded_up(columns)), dtype=BF16)
-    result[:, :columns].copy_(matrix)  # the conversion is part of this copy
-    result[:, columns:].fill_(fill)
+    result = matrix.new_empty((len(matrix), columns), dtype=BF16)
+    result[:, :n].copy_(matrix)  # the conversion is part of this copy
+    result[:, n:].fill_(fill)
     return result
 
 
