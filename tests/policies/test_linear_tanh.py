@@ -91,3 +91,12 @@ def test_layers_are_run_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.randn(7, 3)
     torch.testing.assert_close(run_layers(layers, x), layers(x))
     assert len(calls) == 2
+
+
+def test_a_layer_without_a_bias_has_gradients() -> None:
+    layers, x = nn.Sequential(nn.Linear(3, 5, bias=False), nn.Tanh()), torch.randn(7, 3)
+    run_layers(layers, x).sum().backward()
+    found = layers[0].weight.grad
+    layers.zero_grad()
+    layers(x).sum().backward()
+    torch.testing.assert_close(found, layers[0].weight.grad)

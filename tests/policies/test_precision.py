@@ -89,6 +89,14 @@ def test_a_gradient_is_off_by_about_a_percent(kind: str) -> None:
     assert LEAST < error(gradient(policy, "bf16"), exact) < MOST
 
 
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.usefixtures("bf16_as_on_gpu")
+def test_a_gradient_is_as_near_by_the_functions_for_a_gpu(kind: str) -> None:
+    policy = policy_of(kind)
+    exact = gradient(policy, "float32", torch.float64)
+    assert LEAST < error(gradient(policy, "bf16"), exact) < MOST
+
+
 def is_exact(found: Tensor, expected: Tensor) -> bool:
     return found.dtype == torch.float32 and torch.equal(found, expected)
 

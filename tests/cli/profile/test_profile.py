@@ -69,6 +69,18 @@ def test_a_layer_with_its_activation_counts_as_its_product() -> None:
     assert counted.read()[0] == 2 * 9 * 6 * 4
 
 
+def test_products_of_bfloat16_count_as_those_of_float32() -> None:
+    """With a relu within, and with a result in float32, for which only a GPU has kernels: a tensor without numbers."""
+    bias, x, weight = (torch.ones(shape, dtype=torch.bfloat16, device="meta") for shape in ((4,), (9, 6), (6, 4)))
+    with Operations() as counted:
+        torch._addmm_activation(bias, x, weight)
+    assert counted.read()[0] == 2 * 9 * 6 * 4
+    with Operations() as counted:
+        torch.mm(x, weight, out_dtype=torch.float32)
+        torch.bmm(x.expand(3, 9, 6), weight.expand(3, 6, 4), out_dtype=torch.float32)
+    assert counted.read()[0] == 4 * 2 * 9 * 6 * 4
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("overrides", [[], ["policy.agent.target_kl=1.0"], ["trainer.fused=false"]])
 def test_an_iteration_of_ppo(overrides: list[str]) -> None:

@@ -46,12 +46,20 @@ class Operations(TorchDispatchMode):
 
 
 def _own_formulas() -> dict[Any, Any]:
-    """Formula of a linear layer with its activation, which torch counts under no name."""
-    fused = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-    if fused is None:
-        return {}
+    """Formulas of a linear layer with its activation, which torch counts under no name, and of batched products.
 
-    def count(inputs: torch.Size, weight: torch.Size, *given: Any, **named: Any) -> int:
+    torch's own formula of the latter does not take the dtype of the result that some of them have as an argument.
+    """
+
+    def layer(inputs: torch.Size, weight: torch.Size, *given: Any, **named: Any) -> int:
         return mm_flop((inputs.numel() // inputs[-1], inputs[-1]), (weight[1], weight[0]))
 
-    return {fused: count}
+    def with_relu(bias: torch.Size, a: torch.Size, b: torch.Size, *given: Any, **named: Any) -> int:
+        return mm_flop(a, b)
+
+    def batched(a: torch.Size, b: torch.Size, *given: Any, **named: Any) -> int:
+        return a[0] * mm_flop(a[1:], b[1:])
+
+    of_torch = {torch.ops.aten._addmm_activation: with_relu, torch.ops.aten.bmm: batched}
+    fused = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    return of_torch if fused is None else {**of_torch, fused: layer}

@@ -9,6 +9,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from warpworld.policies.layers.bf16_layer import bf16_layer
+from warpworld.policies.layers.bf16_products import takes_bf16
+
 
 def linear_relu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """``relu(x @ weight.T + bias)``; on a GPU what is NaN before the relu may be 0 behind it.
@@ -21,6 +24,8 @@ def linear_relu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     Returns:
         (..., outputs).
     """
+    if takes_bf16(x, weight):
+        return bf16_layer(x, weight, bias, "relu")
     if not _is_one_operation(x, weight):
         return F.relu(F.linear(x, weight, bias))
     return _LinearReLU.apply(x.reshape(-1, x.shape[-1]), weight, bias).view(*x.shape[:-1], -1)

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from warpworld.policies.layers.bf16_layer import bf16_layer
+from warpworld.policies.layers.bf16_products import takes_bf16
 from warpworld.policies.layers.linear_relu import linear_relu
 from warpworld.policies.layers.precision import in_float32
 
@@ -28,7 +30,7 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
     while i < len(modules):
         layer = modules[i]
         behind = type(modules[i + 1]) if i + 1 < len(modules) else None
-        if type(layer) is nn.Linear and behind in (nn.Tanh, nn.ReLU):
+        if type(layer) is nn.Linear and layer.bias is not None and behind in (nn.Tanh, nn.ReLU):
             joined = linear_tanh if behind is nn.Tanh else linear_relu
             x = joined(x, layer.weight, layer.bias)
             i += 2
@@ -50,6 +52,8 @@ def linear_tanh(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     Returns:
         (..., outputs).
     """
+    if takes_bf16(x, weight):
+        return bf16_layer(x, weight, bias, "tanh")
     on_cpu = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32 and x.numel() > 0
     is_plain = torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling()  # a graph for other programs to run
     if not on_cpu or is_plain or pointwise() is None:

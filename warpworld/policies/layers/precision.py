@@ -8,7 +8,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from warpworld.policies.layers.bf16_head import bf16_head, takes_head
 
 FLOAT32, TF32 = "float32", "tf32"
 
@@ -75,6 +77,8 @@ def in_float32(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Output of a layer for ``x`` in float32, whatever precision layers have: a network's last one."""
     if not is_reduced(x):
         return layer(x)
+    if type(layer) is nn.Linear and layer.bias is not None and takes_head(x, layer.weight):
+        return bf16_head(x, layer.weight, layer.bias)
     with torch.autocast(x.device.type, enabled=False):
         return layer(widened(x))
 
