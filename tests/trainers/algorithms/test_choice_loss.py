@@ -15,8 +15,8 @@ from warpworld.policies.fused import DIAGNOSTICS
 from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
 from warpworld.trainers.algorithms.experience import Batch
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
+from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.algorithms.updates.choice_loss import ChoiceLoss, choice_loss
-from warpworld.trainers.algorithms.updates.loss_terms import LossTerms
 
 HEADS = {"one": (3,), "equal": (4, 4), "unequal": (2, 5, 3), "wide": (300,)}
 

@@ -16,11 +16,10 @@ from warpworld.policies import Policy
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
-from warpworld.trainers.algorithms.settings import OnPolicySettings
+from warpworld.trainers.algorithms.settings import LossTerms, OnPolicySettings
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import (
     CapturedUpdates,
-    LossTerms,
     Permutations,
     RecomputedTargets,
     SharedUpdates,

@@ -1,9 +1,8 @@
 """Updates from a rollout: passes over its rows in minibatches, on one process, on several, or as CUDA graphs."""
 
 from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
-from warpworld.trainers.algorithms.updates.loss_terms import LossTerms
 from warpworld.trainers.algorithms.updates.passes import Permutations, RecomputedTargets
 from warpworld.trainers.algorithms.updates.shared_updates import SharedUpdates
 from warpworld.trainers.algorithms.updates.updates import Updates
 
-__all__ = ["CapturedUpdates", "LossTerms", "Permutations", "RecomputedTargets", "SharedUpdates", "Updates"]
+__all__ = ["CapturedUpdates", "Permutations", "RecomputedTargets", "SharedUpdates", "Updates"]

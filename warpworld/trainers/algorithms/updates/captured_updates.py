@@ -8,15 +8,18 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy, RecurrentPolicy, variance_of
+from warpworld.policies import Policy, RecurrentPolicy, backward_from, variance_of
 from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
-from warpworld.trainers.algorithms.updates.choice_loss import by_kernels, choice_loss
+from warpworld.trainers.algorithms.updates.choice_loss import ChoiceLoss, choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.gradients import minibatches_of
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Learner, Updates
 from warpworld.trainers.collecting import Collector
+from warpworld.trainers.spans import LOSS, span
 
 RATE = "learning_rate"
 
@@ -78,11 +81,24 @@ class CapturedUpdates(Updates):
         self._begin_with_rollout(self._inputs.permutation)
 
     def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
-        """Implement ``Updates``: by kernels, where there are such for the loss."""
-        learner, terms = self.learner, self.learner.loss_terms()
+        """Implement ``Updates``: with the loss of kernels, where there are such for it."""
+        terms = self.learner.loss_terms()
         if self._loss is None or terms is None or not self._loss.takes(rows.rows):
             return super()._gradients(rows, epoch)
-        return by_kernels(rows, epoch, learner.policy, learner.parameters, self._loss, terms)
+        return self._from_kernels(rows, epoch, self._loss, terms)
+
+    def _from_kernels(
+        self, rows: Experience, epoch: Epoch, loss: ChoiceLoss, terms: LossTerms
+    ) -> Iterator[dict[str, Tensor]]:
+        for minibatch in minibatches_of(rows, epoch):
+            diagnostics: dict[str, Tensor] = {}
+            if len(minibatch):
+                with span(LOSS):
+                    outputs, values = minibatch.evaluated(self.learner.policy)
+                    *gradients, diagnostics = loss(outputs, values, minibatch.rows, terms)
+                self.learner.parameters.gradient.zero_()
+                backward_from((outputs, values), gradients)
+            yield diagnostics
 
     def _experience(self, targets: Targets) -> Experience:
         if isinstance(targets, GAETargets) and not targets.recomputes and self._takes_one_step:

@@ -1,22 +1,18 @@
-"""Gradients of minibatches of choices whose loss is computed by kernels, see choice_loss.cu."""
+"""Kernels for the losses of policies that act by choices, see choice_loss.cu."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from warpworld.policies import Categorical, Policy, backward_from
+from warpworld.policies import Categorical, Policy
 from warpworld.policies.fused import DIAGNOSTICS
-from warpworld.trainers.algorithms.experience import NORM_EPS, Batch, Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters
-from warpworld.trainers.algorithms.updates.gradients import minibatches_of
-from warpworld.trainers.algorithms.updates.loss_terms import LossTerms
-from warpworld.trainers.algorithms.updates.minibatches import Epoch
+from warpworld.trainers.algorithms.experience import NORM_EPS, Batch
+from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.collecting import TensorKernels
-from warpworld.trainers.spans import LOSS, span
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "choice_loss.cu"
@@ -116,27 +112,3 @@ class ChoiceLoss(TensorKernels):
 def _setting(value: float | Tensor) -> tuple[int, float]:
     """The fields of the kernels' struct Setting: the address of a tensor, and a number in place of one."""
     return (value.data_ptr(), 0.0) if isinstance(value, Tensor) else (0, float(value))
-
-
-def by_kernels(
-    rows: Experience, epoch: Epoch, policy: Policy, parameters: FlatParameters, loss: ChoiceLoss, terms: LossTerms
-) -> Iterator[dict[str, Tensor]]:
-    """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, as ``by_autograd``.
-
-    Args:
-        rows: that the epoch shuffles.
-        epoch: the minibatches.
-        policy: that learns.
-        parameters: of the policy.
-        loss: its kernels.
-        terms: of the loss.
-    """
-    for minibatch in minibatches_of(rows, epoch):
-        diagnostics: dict[str, Tensor] = {}
-        if len(minibatch):
-            with span(LOSS):
-                outputs, values = minibatch.evaluated(policy)
-                *gradients, diagnostics = loss(outputs, values, minibatch.rows, terms)
-            parameters.gradient.zero_()
-            backward_from((outputs, values), gradients)
-        yield diagnostics

@@ -13,9 +13,9 @@ from warpworld.policies import Policy, moments, variance_of
 from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_gradient, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.algorithms.updates.gradients import InCpp, by_autograd, one_torch_thread
-from warpworld.trainers.algorithms.updates.loss_terms import LossTerms
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.updates.passes import Passes, Permutations, RecomputedTargets
 from warpworld.trainers.algorithms.updates.update_parts import Part, UpdateParts
