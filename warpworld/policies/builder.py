@@ -101,7 +101,7 @@ def build_policy(
     # parts around the network
     rows = ObservationRows(group.observation)
     normaliser = _normaliser(rows, group) if model.normalise_observations else None
-    preprocessing = None if rows.is_plain else Preprocessing(rows)
+    preprocessing = None if rows.is_plain else Preprocessing(rows, may_reduce=":" not in model.type)
     policy = (
         RecurrentPolicy(network, distribution, normaliser, preprocessing, critic_input)
         if isinstance(network, RecurrentNetwork)

@@ -40,7 +40,7 @@ def rounded(tensor: Tensor) -> Tensor:
     rows=sizes,
     features=sizes,
     outputs=sizes,
-    activation=st.sampled_from(["relu", "tanh"]),
+    activation=st.sampled_from(["relu", "tanh", "none"]),
     dtype=st.sampled_from([torch.float32, torch.bfloat16]),
     seed=st.integers(0, 2**31),
 )
@@ -53,7 +53,8 @@ def test_result_and_gradients(
     found = bf16_layer(x, weight, bias, activation)
     # result
     read, weights = rounded(x), rounded(weight)
-    exact = getattr(torch, activation)(read @ weights.t() + rounded(bias))
+    activated = {"relu": torch.relu, "tanh": torch.tanh, "none": torch.clone}[activation]
+    exact = activated(read @ weights.t() + rounded(bias))
     lost = SUMMED * (read.abs() @ weights.abs().t() + rounded(bias).abs())
     assert found.dtype == torch.bfloat16
     twice = 2.1 * ROUNDING  # before the activation and behind it
@@ -61,7 +62,8 @@ def test_result_and_gradients(
     # gradients, of the result that was found
     upstream = torch.randn(rows, outputs, generator=torch.Generator().manual_seed(seed)).to(DEVICE, torch.bfloat16)
     found.backward(upstream)
-    slope = (found > 0).double() if activation == "relu" else 1.0 - found.detach().double() ** 2
+    said = found.detach().double()
+    slope = {"relu": (said > 0).double(), "tanh": 1.0 - said**2, "none": torch.ones_like(said)}[activation]
     through = slope * upstream.double()
     loss = ROUNDING * through.abs()  # by being rounded to bfloat16
     pairs = ((x, through @ weights, loss @ weights.abs()), (weight, through.t() @ read, loss.t() @ read.abs()))

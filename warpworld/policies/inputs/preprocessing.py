@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from warpworld.environment import Part
 from warpworld.policies.inputs.normaliser import ObservationNormaliser
 from warpworld.policies.inputs.observation_rows import ObservationRows
+from warpworld.policies.layers import reduces_to_bf16
 
 
 class Preprocessing(nn.Module):
@@ -22,12 +23,14 @@ class Preprocessing(nn.Module):
 
     Args:
         rows: not plain.
+        may_reduce: whether flags may be bfloat16 where layers multiply in it, which saves a copy; a model of one's own
+            may do other things with them.
     """
 
-    def __init__(self, rows: ObservationRows) -> None:
+    def __init__(self, rows: ObservationRows, may_reduce: bool = False) -> None:
         super().__init__()
         self.rows = rows
-        self._features = nn.ModuleList(map(_features_of, rows.parts))
+        self._features = nn.ModuleList(_features_of(part, may_reduce) for part in rows.parts)
 
     def forward(self, observations: Tensor, normaliser: ObservationNormaliser | None = None) -> Tensor:
         """(..., bytes) uint8 -> (..., features) float32.
@@ -52,10 +55,10 @@ class Preprocessing(nn.Module):
         return [next(given) if part.is_float else own for part, own in zip(self.rows.parts, values, strict=True)]
 
 
-def _features_of(part: Part) -> nn.Module:
+def _features_of(part: Part, may_reduce: bool) -> nn.Module:
     if part.is_choice:
         return OneHot(part)
-    return Floats() if part.is_float else Flags() if part.dtype == "bool" else Scaled()
+    return Floats() if part.is_float else Flags(may_reduce) if part.dtype == "bool" else Scaled()
 
 
 class Floats(nn.Module):
@@ -71,11 +74,20 @@ class Floats(nn.Module):
 
 
 class Flags(nn.Module):
-    """Flags as 0 and 1: (..., numbers) bool -> the same in float32, row by row in memory, as networks read them."""
+    """Flags as 0 and 1: (..., numbers) bool -> the same in float32, row by row in memory, as networks read them.
+
+    Args:
+        may_reduce: give bfloat16 where layers multiply in it, which has both numbers, too.
+    """
+
+    def __init__(self, may_reduce: bool = False) -> None:
+        super().__init__()
+        self._may_reduce = may_reduce
 
     def forward(self, values: Tensor) -> Tensor:
-        """Convert to float32: (..., numbers) -> the same shape."""
-        return values.to(torch.float32, memory_format=torch.contiguous_format)
+        """Convert to float32, or to bfloat16: (..., numbers) -> the same shape."""
+        is_bf16 = self._may_reduce and values.is_cuda and reduces_to_bf16(values)
+        return values.to(torch.bfloat16 if is_bf16 else torch.float32, memory_format=torch.contiguous_format)
 
 
 class Scaled(nn.Module):

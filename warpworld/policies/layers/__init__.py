@@ -22,6 +22,7 @@ from warpworld.policies.layers.precision import (
     in_float32,
     is_reduced,
     products,
+    reduces_to_bf16,
     widened,
 )
 
@@ -48,6 +49,7 @@ __all__ = [
     "make_cell",
     "perceptron",
     "products",
+    "reduces_to_bf16",
     "run_layers",
     "widened",
 ]

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from warpworld.policies.layers.bf16_products import BF16, columns_of, filled, product_over_rows
+from warpworld.policies.layers.bf16_products import BF16, columns_beside_ones, filled, product_over_rows
 
-Activation = Literal["relu", "tanh"]
+Activation = Literal["relu", "tanh", "none"]
 
 
 def bf16_layer(x: Tensor, weight: Tensor, bias: Tensor, activation: Activation) -> Tensor:
@@ -38,13 +38,14 @@ class _Bf16Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, activation: Activation) -> Tensor:
         with torch.autocast(x.device.type, enabled=False):
-            columns, offset = columns_of(x), bias.to(BF16)
+            columns, offset = columns_beside_ones(x), bias.to(BF16)
             read, weights = filled(x, columns, 1.0), filled(weight, columns, 0.0)
             if activation == "relu":
                 result = torch._addmm_activation(offset, read, weights.t())  # relu is part of the product
             else:
-                result = torch.addmm(offset, read, weights.t()).tanh_()
-        ctx.save_for_backward(read, weights, result)
+                result = torch.addmm(offset, read, weights.t())
+                result = result.tanh_() if activation == "tanh" else result
+        ctx.save_for_backward(read, weights, None if activation == "none" else result)
         ctx.activation, ctx.features, ctx.dtype = activation, x.shape[1], x.dtype
         return result
 
@@ -57,7 +58,7 @@ class _Bf16Layer(torch.autograd.Function):
             if ctx.activation == "relu":
                 through = torch.ops.aten.threshold_backward(gradient, result, 0)
             else:
-                through = torch.ops.aten.tanh_backward(gradient, result)
+                through = torch.ops.aten.tanh_backward(gradient, result) if ctx.activation == "tanh" else gradient
             at_weight = product_over_rows(through, read)
             at_bias = at_weight[:, features] if is_filled else through.sum(0, dtype=torch.float32)
             at_x = (through @ weights)[:, :features].to(ctx.dtype) if ctx.needs_input_grad[0] else None

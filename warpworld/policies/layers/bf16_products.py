@@ -44,6 +44,12 @@ def columns_of(x: Tensor) -> int:
     return rounded_up(x.shape[1]) if x.numel() >= LEAST_NUMBERS else x.shape[1]
 
 
+def columns_beside_ones(x: Tensor) -> int:
+    """As ``columns_of``, with one more at least for a column of ones if ``x`` is copied in any case: it is float32."""
+    is_copied = x.dtype != BF16 and x.numel() >= LEAST_NUMBERS
+    return rounded_up(x.shape[1] + 1) if is_copied else columns_of(x)
+
+
 def filled(matrix: Tensor, columns: int, fill: float) -> Tensor:
     """A matrix in bfloat16, with further columns behind.
 

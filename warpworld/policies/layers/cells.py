@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from warpworld.policies.layers.bf16_layer import bf16_layer
+from warpworld.policies.layers.bf16_products import takes_bf16
 from warpworld.policies.layers.dense import linear
 from warpworld.policies.layers.gated_mean import RunningMeans, gated_mean
 from warpworld.policies.layers.precision import is_reduced, widened
@@ -181,12 +183,19 @@ class MinGRU(nn.Module):
         """Implement ``Cell``."""
         hidden, after, starts = encoded, [], starts.contiguous()
         for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
-            said = layer(hidden)
+            said = _said(layer, hidden)
             if self.native is None or said.dtype not in self.native.dtypes:
                 said = widened(said)
             hidden = gated_mean(said, before, starts, self.native)
             after.append(hidden[-1])
         return hidden, torch.cat(after, -1)
+
+
+def _said(layer: nn.Module, hidden: Tensor) -> Tensor:
+    """``layer(hidden)``, on a GPU in bfloat16 the quicker way."""
+    assert isinstance(layer, nn.Linear)
+    is_quick = takes_bf16(hidden, layer.weight)
+    return bf16_layer(hidden, layer.weight, layer.bias, "none") if is_quick else layer(hidden)
 
 
 def _gate_and_candidate(inputs: int, size: int) -> nn.Linear:
