@@ -38,6 +38,7 @@ from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, Kernel
 from warpworld.managers.signature import read_signatures
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimates
+from warpworld.trainers.algorithms.updates import layer_backward
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
@@ -170,6 +171,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     assert remembering["agent"] is not None
     give_kernels(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu"))
     assert choice_loss(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu")) is not None
+    layer_backward.LayerKernels(warpworld.make("cartpole", num_envs=2, device="cpu"), 128, 64, True)
     core = {source.path: source for source in sources if is_own_kernel(source.path)}
     assert sorted(core) == sorted(
         path for folder in OWN_FOLDERS for path in folder.rglob("*.cu") if path != ACTING_SOURCE

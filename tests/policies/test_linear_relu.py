@@ -19,7 +19,7 @@ sizes = st.integers(1, 20)
 @pytest.fixture(autouse=True)
 def as_on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operation is taken on the cpu, too."""
-    monkeypatch.setattr(module, "_is_one_operation", lambda x, weight: True)
+    monkeypatch.setattr(module, "in_float32_on_gpu", lambda x, weight: True)
 
 
 def inputs(rows: int, features: int, outputs: int, seed: int = 0) -> list[Tensor]:
@@ -51,8 +51,8 @@ def test_inputs_without_gradient_and_any_leading_dimensions() -> None:
 
 def test_layers_use_it_and_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    apply = module._LinearReLU.apply
-    monkeypatch.setattr(module._LinearReLU, "apply", lambda *a: calls.append(1) or apply(*a))
+    apply = module.gpu_layer
+    monkeypatch.setattr(module, "gpu_layer", lambda *a: calls.append(1) or apply(*a))
     layers = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 5), nn.Tanh(), nn.Linear(5, 4), nn.ReLU())
     x = torch.randn(7, 3, device=DEVICE)
     torch.testing.assert_close(run_layers(layers.to(DEVICE), x), layers(x))

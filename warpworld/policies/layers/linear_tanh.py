@@ -13,6 +13,7 @@ from torch.autograd.function import once_differentiable
 
 from warpworld.policies.layers.bf16_layer import bf16_layer
 from warpworld.policies.layers.bf16_products import takes_bf16
+from warpworld.policies.layers.gpu_layer import LayerBackward, gpu_layer, in_float32_on_gpu
 from warpworld.policies.layers.linear_relu import linear_relu
 from warpworld.policies.layers.precision import in_float32
 
@@ -32,7 +33,7 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
         behind = type(modules[i + 1]) if i + 1 < len(modules) else None
         if type(layer) is nn.Linear and layer.bias is not None and behind in (nn.Tanh, nn.ReLU):
             joined = linear_tanh if behind is nn.Tanh else linear_relu
-            x = joined(x, layer.weight, layer.bias)
+            x = joined(x, layer.weight, layer.bias, getattr(layer, "backward_kernels", None))
             i += 2
         else:
             is_head = type(layer) is nn.Linear and i + 1 == len(modules)
@@ -41,19 +42,22 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
     return x
 
 
-def linear_tanh(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+def linear_tanh(x: Tensor, weight: Tensor, bias: Tensor, kernels: LayerBackward | None = None) -> Tensor:
     """``tanh(x @ weight.T + bias)``.
 
     Args:
         x: (..., inputs) float.
         weight: (outputs, inputs).
         bias: (outputs,).
+        kernels: for the way back on a GPU; None leaves it to torch.
 
     Returns:
         (..., outputs).
     """
     if takes_bf16(x, weight):
         return bf16_layer(x, weight, bias, "tanh")
+    if kernels is not None and in_float32_on_gpu(x, weight):
+        return gpu_layer(x, weight, bias, "tanh", kernels)
     on_cpu = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32 and x.numel() > 0
     is_plain = torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling()  # a graph for other programs to run
     if not on_cpu or is_plain or pointwise() is None:

@@ -15,6 +15,7 @@ from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, T
 from warpworld.trainers.algorithms.updates.choice_loss import ChoiceLoss, choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
+from warpworld.trainers.algorithms.updates.layer_backward import give_kernels
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Learner, Updates
@@ -44,6 +45,7 @@ class CapturedUpdates(Updates):
         rows = steps * world.num_envs * sum(world.groups[group].size for group in settings.groups)
         self._inputs = DeviceInputs(collector, "_".join(settings.groups), rows, self._numbers)
         self._loss = choice_loss(learner.policy, world)
+        give_kernels(learner.policy, world)
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
 
     # ---- on the host -------------------------------------------------------------------------------------------------
