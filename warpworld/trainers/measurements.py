@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,7 +28,10 @@ class Measurements:
         episodes: what adds up the rollouts' episodes.
         own: what adds up the environment's own metrics.
         processes: those that share the envs.
+        captures: add up on the device as a CUDA graph, in place of some thirty small operations.
     """
+
+    _sums: Tensor
 
     def __init__(
         self,
@@ -37,11 +40,14 @@ class Measurements:
         episodes: EpisodeStatistics,
         own: EpisodeMetrics,
         processes: ProcessGroup,
+        captures: bool,
     ) -> None:
         self._config, self._world, self._processes = config, world, processes
         self._episodes, self._own = episodes, own
         self._diagnostics: dict[str, Tensor] = {}
         self._charts: dict[str, Mapping[str, float]] = {}
+        self._capture = world.capture_update if captures else lambda run, tensors: run
+        self._add_up: Callable[[], None] | None = None  # once something was read
 
     def take(self, policy: str, diagnostics: Mapping[str, Tensor], charts: Mapping[str, float]) -> None:
         """Keep what an update gave for a policy until the next update's numbers come."""
@@ -59,19 +65,35 @@ class Measurements:
         Raises:
             TrainingError: a diagnostic is not finite, in all processes then.
         """
-        episodes, own = self._episodes.sums(), self._own.sums()
-        sums = self._processes.sum(torch.cat((episodes, own, self._episodes.rewarded())))
+        sums = self._processes.sum(self._added_up())
+        episodes, own = self._sizes
         names, values = list(self._diagnostics), list(self._diagnostics.values())
         numbers = torch.cat((sums, torch.stack(values).double())).tolist() if values else sums.tolist()
         diagnostics = dict(zip(names, numbers[len(sums) :], strict=True))
         _check_finite(diagnostics)
-        metrics = self._of_episodes(Finished.of_sums(numbers[: len(episodes)]))
-        metrics |= self._own.of_sums(numbers[len(episodes) : len(episodes) + len(own)])
-        metrics |= self._unrewarded(numbers[len(episodes) + len(own) : len(sums)])
+        metrics = self._of_episodes(Finished.of_sums(numbers[:episodes]))
+        metrics |= self._own.of_sums(numbers[episodes : episodes + own])
+        metrics |= self._unrewarded(numbers[episodes + own : len(sums)])
         for policy, charts in self._charts.items():
             metrics |= {name: value for name, value in diagnostics.items() if name.startswith(f"losses/{policy}/")}
             metrics |= {f"charts/{policy}/{name}": value for name, value in charts.items()}
         return metrics
+
+    def _added_up(self) -> Tensor:
+        """Sums over episodes, of own metrics and of rewards that are not 0, on the device."""
+        if self._add_up is None:
+            self._sums = torch.empty_like(self._sums_now())
+            self._add_up = self._capture(self._write_sums, tensors=[self._sums])
+        self._add_up()
+        return self._sums
+
+    def _write_sums(self) -> None:
+        self._sums.copy_(self._sums_now())
+
+    def _sums_now(self) -> Tensor:
+        parts = self._episodes.sums(), self._own.sums(), self._episodes.rewarded()
+        self._sizes = len(parts[0]), len(parts[1])
+        return torch.cat(parts)
 
     def _of_episodes(self, finished: Finished) -> Metrics:
         metrics: Metrics = {"charts/episodes": finished.count, "charts/episodic_length": finished.length}

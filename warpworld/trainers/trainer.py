@@ -100,7 +100,9 @@ class Trainer:
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
         self.checkpoints = Checkpoints(self)
-        self._measurements = Measurements(config, self.world, self.episodes, self.own_metrics, self.processes)
+        measured = self.episodes, self.own_metrics
+        captures = self.collector.graph_steps > 0
+        self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
 
     def _declare(self, config: RunConfig) -> None:
         """Settle how every group acts, and what is recorded of it."""
