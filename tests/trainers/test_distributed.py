@@ -51,6 +51,7 @@ GRU = {**LSTM, "recurrent": "gru"}
 CASES = {
     "ppo": configured("cartpole", {"agent": PPO}),
     "ppo, torch": configured("cartpole", {"agent": PPO}, fused=False),
+    "ppo, rewards": configured("cartpole", {"agent": {**PPO, "reward_scale": 0.7, "reward_clip": 0.5}}),
     "ppo, uneven": configured("cartpole", {"agent": PPO}, num_envs=5),
     "ppo, not normalised": configured("cartpole", {"agent": {**PPO, "norm_adv": False}}, fused=False),
     "a2c": configured("cartpole", {"agent": A2C}),
