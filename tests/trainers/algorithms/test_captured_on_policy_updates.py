@@ -28,6 +28,7 @@ ON_POLICY = (
 )
 RELAY = "tests.trainers.small_worlds:Relay"
 ONCE = {"kernels": 1, "read": 1}  # calls of the host in an iteration, whatever is learnt
+BY_KL = {"desired_kl": 0.002, "anneal_lr": False, "learning_rate": 1e-3}
 SEVERAL = {"num_minibatches": 2, "update_epochs": 4}  # epochs, of which target_kl leaves some out
 
 # what ends some updates early
@@ -91,6 +92,17 @@ WAYS: dict[str, dict[str, Any]] = {
         "name": "tag_gridworld",
         "env": {"episode_length": 6},
         "policy": {"tagger": REMEMBERING_CRITIC, "runner": {"algorithm": "random"}},
+    },
+    "desired_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL}}},
+    "desired_kl, target_kl, agents that leave": {
+        "name": RELAY,
+        "policy": {"left": {**SEVERAL, **BY_KL, "target_kl": 0.015}, "right": {**ONE, "kl_coef": 0.3}},
+    },
+    "a penalty on a schedule, muon": {
+        "name": "cartpole",
+        "policy": {
+            "agent": {**SEVERAL, **BY_KL, "kl_coef": [[0, 2.0], [250, 0.1]], "optimizer": "muon", "desired_kl": 0.05}
+        },
     },
     **{f"target_kl, {name}": way for name, way in ENDING.items()},
 }
@@ -220,6 +232,13 @@ def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
     counts = calls_of_an_iteration(stand_in)
     assert counts == {"graph": 3, "aten.copy_": 2, **ONCE}
     assert sum(counts.values()) <= 12
+
+
+@pytest.mark.stand_in
+def test_a_rate_that_follows_the_divergence_is_not_read_between_steps(stand_in: StandIn) -> None:
+    names, settings = ("tagger", "runner"), {"anneal_lr": "false", "desired_kl": 0.01, "kl_coef": 0.1}
+    words = [f"policy.{name}.{key}={value}" for name in names for key, value in settings.items()]
+    assert calls_of_an_iteration(stand_in, *words) == {"graph": 3, "aten.copy_": 2, **ONCE}
 
 
 @pytest.mark.stand_in
