@@ -130,6 +130,13 @@ def test_a_run_charts_its_rate_which_keeps_within_its_limits() -> None:
     assert rates(learning_rate=1e-3) == [1e-3] * 5
 
 
+@pytest.mark.long
+def test_each_update_of_a_run_begins_with_the_rate_that_the_one_before_left() -> None:
+    """Of two steps each, of which the second one follows the rule."""
+    found = rates(learning_rate=1e-4, desired_kl=100.0, update_epochs=1)
+    assert found == pytest.approx([1e-4 * 1.5**updates for updates in (1, 2, 3, 4, 5)])
+
+
 # --- messages ---------------------------------------------------------------------------------------------------------
 
 KL, STILL = "policy.agent.desired_kl=0.01", "policy.agent.anneal_lr=false"
