@@ -254,9 +254,10 @@ def test_a_graph_and_a_read_more_are_called_for_each_further_epoch(
     assert counts == {"graph": 1 + 2 * (epochs + 1), "aten._local_scalar_dense": reads, "aten.copy_": 2, **ONCE}
 
 
-def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The optimiser's moments lie elsewhere then, so that the graph of before would write to nowhere."""
-    config = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False}}}
+@pytest.mark.parametrize("settings", [{}, BY_KL], ids=["a fixed rate", "desired_kl"])
+def test_a_loaded_state_is_learnt_from(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimiser's moments and rate lie elsewhere then, so that the graph of before would write to nowhere."""
+    config = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False, **settings}}}
     (trainer, _), (other, _) = (trained(config, 4) for _ in range(2))
     state = trainer.state_dict()
     before = {name: value.clone() for name, value in state["policies"]["agent"].items()}
