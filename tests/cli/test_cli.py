@@ -40,7 +40,8 @@ class StubTrainer:
     timed_every: int = 1
     failure: BaseException = KeyboardInterrupt()
     world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
-    evaluations = types.SimpleNamespace(ending="", state=EvaluationState())
+    evaluations = types.SimpleNamespace(state=EvaluationState())
+    ending = ""
 
     def __init__(self, config: RunConfig, initial_weights: bool = True, processes: ProcessGroup = ALONE) -> None:
         self.processes = processes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warpworld.config import load_config
+from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
 from warpworld.runs.resume import FREE_KEYS
 
@@ -22,6 +22,25 @@ def test_everything_at_once() -> None:
 
 def test_a_score_for_one_policy_is_a_key_of_its_own() -> None:
     assert load_config("cartpole", [EVERY, "trainer.stop_when.agent=475"]).trainer.stop_when == {"agent": 475.0}
+
+
+def test_seconds_need_no_evaluations_and_may_stand_beside_scores() -> None:
+    alone = load_config("cartpole", ["stop_when.seconds=600"]).trainer
+    assert (alone.stop_seconds, alone.stop_scores) == (600.0, {})
+    both = load_config("cartpole", [EVERY, "trainer.stop_when={agent: 475, seconds: 0.5}"]).trainer
+    assert (both.stop_seconds, both.stop_scores) == (0.5, {"agent": 475.0})
+    assert load_config("cartpole").trainer.stop_seconds is None
+
+
+def test_a_policy_named_seconds() -> None:
+    data = {**load_config("cartpole").to_dict(), "policy": {"seconds": {"groups": ["agent"]}}}
+    config_from_dict(data)
+    data["trainer"] |= {"stop_when": {"seconds": 9}}
+    with pytest.raises(ConfigError) as error:
+        config_from_dict(data)
+    assert str(error.value).endswith(
+        "trainer.stop_when.seconds is a time of training, but a policy is named 'seconds'; give the policy another name"
+    )
 
 
 def test_nothing_is_evaluated_by_default() -> None:
@@ -56,13 +75,14 @@ NEEDS = "{} needs evaluations, and saving.eval_every is null; set saving.eval_ev
         (
             "cartpole",
             [EVERY, "trainer.stop_when=475"],
-            "trainer.stop_when is 475, expected a score for a policy, such as trainer.stop_when.agent=475",
+            "trainer.stop_when is 475, expected a score for a policy or a time, such as trainer.stop_when.agent=475 or "
+            "trainer.stop_when.seconds=600",
         ),
         (
             "tag_gridworld",
             ["trainer.stop_when=foo"],
-            'trainer.stop_when is "foo", expected a score for a policy, such as trainer.stop_when.tagger=3 or '
-            "trainer.stop_when.runner=3",
+            'trainer.stop_when is "foo", expected a score for a policy or a time, such as trainer.stop_when.tagger=3 '
+            "or trainer.stop_when.runner=3 or trainer.stop_when.seconds=600",
         ),
         (
             "cartpole",
@@ -72,8 +92,17 @@ NEEDS = "{} needs evaluations, and saving.eval_every is null; set saving.eval_ev
         (
             "tag_gridworld",
             [EVERY, "trainer.stop_when.taggr=1"],
-            "trainer.stop_when: no policy 'taggr' is trained. Did you mean 'tagger'? Known: tagger, runner",
+            "trainer.stop_when: no policy 'taggr' is trained. Did you mean 'tagger'? Known: tagger, runner, seconds",
         ),
+        (
+            "cartpole",
+            ["trainer.stop_when.second=600"],
+            "trainer.stop_when: no policy 'second' is trained. Did you mean 'seconds'? Known: agent, seconds",
+        ),
+        ("cartpole", ["trainer.stop_when.seconds=0"], "trainer.stop_when.seconds is 0, expected more than 0"),
+        ("cartpole", ["trainer.stop_when.seconds=-5"], "trainer.stop_when.seconds is -5, expected more than 0"),
+        ("cartpole", ["trainer.stop_when.seconds=.inf"], "trainer.stop_when.seconds is inf, expected a finite number"),
+        ("cartpole", ["trainer.stop_when.seconds=10m"], "trainer.stop_when.seconds is '10m', expected a number"),
         (
             "tag_gridworld",
             [EVERY, "saving.eval_opponents=[gredy]"],

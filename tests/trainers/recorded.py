@@ -23,6 +23,8 @@ class Discounts:
     gae_lambda: float
     rho_bar: float = 1.0
     c_bar: float = 1.0
+    reward_scale: float = 1.0
+    reward_clip: float | None = None
 
 
 class Recorded(Collector):

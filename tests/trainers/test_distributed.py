@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.cpu_backend, pytest.mark.long]
 
 UPDATES = 3
 PPO: dict[str, Any] = {"num_minibatches": 4, "update_epochs": 2, "learning_rate": 1e-2}
+BY_KL = {"desired_kl": 2e-3, "anneal_lr": False}  # falls and rises, but is near no bound of the rule
 A2C: dict[str, Any] = {"algorithm": "a2c", "learning_rate": 1e-2}
 
 
@@ -51,6 +52,9 @@ GRU = {**LSTM, "recurrent": "gru"}
 CASES = {
     "ppo": configured("cartpole", {"agent": PPO}),
     "ppo, torch": configured("cartpole", {"agent": PPO}, fused=False),
+    "ppo, rate by kl": configured("cartpole", {"agent": {**PPO, **BY_KL}}),
+    "ppo, rate by kl, torch": configured("cartpole", {"agent": {**PPO, **BY_KL, "kl_coef": 0.5}}, fused=False),
+    "ppo, rewards": configured("cartpole", {"agent": {**PPO, "reward_scale": 0.7, "reward_clip": 0.5}}),
     "ppo, uneven": configured("cartpole", {"agent": PPO}, num_envs=5),
     "ppo, not normalised": configured("cartpole", {"agent": {**PPO, "norm_adv": False}}, fused=False),
     "a2c": configured("cartpole", {"agent": A2C}),

@@ -30,6 +30,10 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "name": "cartpole",
         "policy": {"agent": {"algorithm": "a2c", "learning_rate": [[0, 0.001], [200, 0.0001]], "ent_coef": 0.01}},
     },
+    "rate by kl": {
+        "name": "cartpole",
+        "policy": {"agent": {**ONE, "desired_kl": 1e-4, "anneal_lr": False, "kl_coef": 0.1}},
+    },
     "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
     "python phases": {
         "name": "tests.trainers.small_worlds:Clockwork",

@@ -166,8 +166,8 @@ def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argpa
     if is_changed:
         run.rewrite_config(config)
     # a run that is finished
-    if trainer.evaluations.ending:
-        print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.evaluations.ending}.")
+    if trainer.ending:
+        print(f"run '{run.path}' is finished after {trainer.env_steps:,} env steps: {trainer.ending}.")
         print("To train on, change that:")
         print(f"{resume_command(run)} trainer.stop_when={{}} trainer.patience=null")
         return 0

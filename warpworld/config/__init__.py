@@ -6,6 +6,7 @@ from warpworld.config.endless_config import endless, load_endless
 from warpworld.config.loading import config_from_dict, load_config
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
+from warpworld.config.reward_settings import RewardSettings
 from warpworld.config.run_config import RunConfig
 from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
 from warpworld.config.sections import (
@@ -56,6 +57,7 @@ __all__ = [
     "Positive",
     "PositiveSchedule",
     "RandomConfig",
+    "RewardSettings",
     "RunConfig",
     "SavedConfig",
     "Section",

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from warpworld.config.documents import Document, KeyPath, dotted, known
+from warpworld.config.sections import SECONDS
 from warpworld.config.self_play import check_opponents, sides_of
 from warpworld.errors import ConfigError, suggest
 
@@ -19,20 +20,21 @@ MOST_EXAMPLES = 2
 
 
 def check_stop_when(document: Document) -> None:
-    """Refuse one score for all, with an example of the configuration's own policies.
+    """Refuse one number for all, with an example of the configuration's own policies.
 
     Raises:
-        ConfigError: ``trainer.stop_when`` holds no scores by policy.
+        ConfigError: ``trainer.stop_when`` is no section.
     """
     trainer, policies = document.data.get("trainer"), document.data.get("policy")
     given = trainer.get("stop_when") if isinstance(trainer, dict) else None
     if given is None or isinstance(given, dict) or not isinstance(policies, dict) or not policies:
         return
     score = f"{given:g}" if isinstance(given, (int, float)) and not isinstance(given, bool) else "3"
-    examples = " or ".join(f"{dotted(_STOP_WHEN)}.{name}={score}" for name in list(policies)[:MOST_EXAMPLES])
+    scores = [f"{dotted(_STOP_WHEN)}.{name}={score}" for name in list(policies)[:MOST_EXAMPLES]]
+    examples = " or ".join([*scores, f"{dotted(_STOP_WHEN)}.{SECONDS}=600"])
     raise ConfigError(
-        f"{document.where(_STOP_WHEN)}: {dotted(_STOP_WHEN)} is {json.dumps(given)}, expected a score for a policy, "
-        f"such as {examples}"
+        f"{document.where(_STOP_WHEN)}: {dotted(_STOP_WHEN)} is {json.dumps(given)}, expected a score for a policy or "
+        f"a time, such as {examples}"
     )
 
 
@@ -42,16 +44,18 @@ def check_evaluations(config: RunConfig, scripts: Collection[str], document: Doc
     Raises:
         ConfigError: names the key, what was given and what was expected.
     """
+    _check_time(config, document)
+    _check_policies(config, document)
     trainer, saving = config.trainer, config.saving
-    keys = {_STOP_WHEN: trainer.stop_when, ("trainer", "patience"): trainer.patience, _OPPONENTS: saving.eval_opponents}
+    scores = trainer.stop_scores
+    keys = {_STOP_WHEN: scores, ("trainer", "patience"): trainer.patience, _OPPONENTS: saving.eval_opponents}
     asked = [key for key, value in keys.items() if value]
     if asked and saving.eval_every is None:
-        inner = [(*asked[0], name) for name in trainer.stop_when]
+        inner = [(*asked[0], name) for name in scores]
         raise ConfigError(
             f"{document.where(*inner, asked[0], asked[0][:1])}: {dotted(asked[0])} needs evaluations, and "
             "saving.eval_every is null; set saving.eval_every=20 to evaluate every 20 iterations"
         )
-    _check_policies(config, document)
     where = document.where(_OPPONENTS, _OPPONENTS[:1])
     check_opponents(saving.eval_opponents, scripts, _OPPONENTS, where)
     for name in trained_policies(config) if saving.eval_opponents else ():
@@ -63,15 +67,31 @@ def check_evaluations(config: RunConfig, scripts: Collection[str], document: Doc
             )
 
 
+def _check_time(config: RunConfig, document: Document) -> None:
+    """Check that the seconds after which a run ends are more than none, and no policy's score."""
+    seconds = config.trainer.stop_seconds
+    if seconds is None:
+        return
+    key = (*_STOP_WHEN, SECONDS)
+    where = document.where(key, _STOP_WHEN, _STOP_WHEN[:1])
+    if seconds <= 0:
+        raise ConfigError(f"{where}: {dotted(key)} is {seconds:g}, expected more than 0")
+    if SECONDS in config.policy:
+        raise ConfigError(
+            f"{where}: {dotted(key)} is a time of training, but a policy is named '{SECONDS}'; give the policy another "
+            "name"
+        )
+
+
 def _check_policies(config: RunConfig, document: Document) -> None:
     """Check that the scores that end a run are those of policies that learn."""
     trained = trained_policies(config)
-    for name in config.trainer.stop_when:
+    for name in config.trainer.stop_scores:
         if name not in trained:
             where = document.where((*_STOP_WHEN, name), _STOP_WHEN, _STOP_WHEN[:1])
+            keys = [*trained, SECONDS]
             raise ConfigError(
-                f"{where}: {dotted(_STOP_WHEN)}: no policy '{name}' is trained.{suggest(name, trained)} "
-                f"{known(trained)}"
+                f"{where}: {dotted(_STOP_WHEN)}: no policy '{name}' is trained.{suggest(name, keys)} {known(keys)}"
             )
 
 

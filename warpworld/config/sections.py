@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
+SECONDS = "seconds"  # the key of stop_when that is a time rather than a policy's score
 ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random for not at all"
 
 
@@ -58,11 +59,23 @@ class TrainerConfig(Section):
         default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
     )
     stop_when: dict[str, float] = Field(
-        default={}, description="evaluation scores by policy; the run ends once all of them are reached"
+        default={},
+        description="evaluation scores by policy, all of which end the run once reached; seconds: of training, after "
+        "which it ends in any case",
     )
     patience: Count | None = Field(
         default=None, description="evaluations without a new best score after which the run ends; null for never"
     )
+
+    @property
+    def stop_scores(self) -> dict[str, float]:
+        """Scores by policy that end the run together; empty if none do."""
+        return {name: score for name, score in self.stop_when.items() if name != SECONDS}
+
+    @property
+    def stop_seconds(self) -> float | None:
+        """Seconds of training after which the run ends; None for no limit."""
+        return self.stop_when.get(SECONDS)
 
 
 class ModelConfig(Section):

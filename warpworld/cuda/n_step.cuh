@@ -10,6 +10,7 @@
 //   else                        the reward counts, the next row's observation follows
 #pragma once
 
+#include "rewards.cuh"
 #include "ring.cuh"
 
 struct Transition {
@@ -18,11 +19,6 @@ struct Transition {
   int next;        // row of the observation that follows
   bool final;      // it is the final observation of that row
 };
-
-__device__ inline float reward_of(const Ring& ring, size_t item) {
-  const float reward = ring.ring_rewards[item];
-  return REWARD_CLIP > 0.0f ? fminf(fmaxf(reward, -REWARD_CLIP), REWARD_CLIP) : reward;
-}
 
 __device__ inline Transition transition_of(const Ring& ring, const unsigned char* takes_part, int row, int env,
                                            int agent, float gamma) {
@@ -33,7 +29,7 @@ __device__ inline Transition transition_of(const Ring& ring, const unsigned char
     const unsigned char flags = takes_part[item];
     found.next = at;
     if ((flags & CUT_OFF) && !FINALS && k > 0) return found;
-    if (flags & COUNTS) found.sum += found.discount * reward_of(ring, item);
+    if (flags & COUNTS) found.sum += found.discount * learnt_reward(ring.ring_rewards[item]);
     found.discount *= gamma;
     if (flags & ENDS) {
       found.discount = 0.0f;

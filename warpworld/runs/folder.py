@@ -83,7 +83,7 @@ class RunFolder:
 
     @property
     def ending_path(self) -> Path:
-        """``ended.txt``: why evaluations ended the run before its budget was used up; absent where they did not."""
+        """``ended.txt``: why the run ended before its budget was used up; absent if it did not."""
         return self.path / "ended.txt"
 
     @property

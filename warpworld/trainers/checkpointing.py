@@ -190,5 +190,6 @@ class Checkpoints:
         if trainer.processes.is_first:
             run.rewind(trainer.iteration, trainer.env_steps)
             trainer.evaluations.restore(run)
+            run.save_ending(trainer.ending)
             self._past.note_older(run)
             self._keep_past(run)

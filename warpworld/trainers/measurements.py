@@ -49,10 +49,12 @@ class Measurements:
         self._capture = world.capture_update if captures else lambda run, tensors: run
         self._add_up: Callable[[], None] | None = None  # once something was read
 
-    def take(self, policy: str, diagnostics: Mapping[str, Tensor], charts: Mapping[str, float]) -> None:
+    def take(self, policy: str, diagnostics: Mapping[str, Tensor], charts: Mapping[str, float | Tensor]) -> None:
         """Keep what an update gave for a policy until the next update's numbers come."""
         self._diagnostics |= {f"losses/{policy}/{name}": value for name, value in diagnostics.items()}
-        self._charts[policy] = charts
+        own = {f"charts/{policy}/{name}": value for name, value in charts.items()}
+        self._diagnostics |= {name: value for name, value in own.items() if isinstance(value, Tensor)}
+        self._charts[policy] = {name: value for name, value in own.items() if not isinstance(value, Tensor)}
 
     def begin(self) -> None:
         """Forget the episodes that have been reported."""
@@ -75,8 +77,9 @@ class Measurements:
         metrics |= self._own.of_sums(numbers[episodes : episodes + own])
         metrics |= self._unrewarded(numbers[episodes + own : len(sums)])
         for policy, charts in self._charts.items():
-            metrics |= {name: value for name, value in diagnostics.items() if name.startswith(f"losses/{policy}/")}
-            metrics |= {f"charts/{policy}/{name}": value for name, value in charts.items()}
+            starts = (f"losses/{policy}/", f"charts/{policy}/")
+            metrics |= {name: value for name, value in diagnostics.items() if name.startswith(starts)}
+            metrics |= charts
         return metrics
 
     def _added_up(self) -> Tensor:

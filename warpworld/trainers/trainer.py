@@ -127,8 +127,20 @@ class Trainer:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the budget is used up, or evaluations ended the run before."""
-        return self.iteration >= self.num_iterations or bool(self.evaluations.ending)
+        """Whether the budget is used up, or something ended the run before."""
+        return self.iteration >= self.num_iterations or bool(self.ending)
+
+    @property
+    def ending(self) -> str:
+        """Reason to end before the budget is used up: scores, ``patience`` or time; "" if the run continues."""
+        return self.evaluations.ending or self._time_is_up()
+
+    def _time_is_up(self) -> str:
+        """Reason to end by ``stop_when.seconds``; "" if there is time left."""
+        limit = self.config.trainer.stop_seconds
+        if limit is None or self.seconds < limit:
+            return ""
+        return f"trainer.stop_when is reached: {self.seconds:,.2f} seconds of training"
 
     @property
     def env_steps_per_iteration(self) -> int:
@@ -141,7 +153,7 @@ class Trainer:
         on_iteration: Callable[[Metrics], None] | None = None,
         stop: Callable[[], bool] = lambda: False,
     ) -> Metrics:
-        """Train to the end of the budget, or until evaluations end the run; metrics and checkpoints go to ``run``.
+        """Train to the end of the budget, or until scores or time end the run; metrics and checkpoints go to ``run``.
 
         Metrics reach the host only in iterations that are logged, evaluated or saved. Each iteration's metrics are
         logged before it is saved, so that a process may end at any moment: a resumed run finds every line up to the
@@ -182,8 +194,8 @@ class Trainer:
                 on_iteration(metrics)
         # the end of the run, and a logger's failure after all is saved
         self.checkpoints.save(run)
-        if run is not None and self.evaluations.ending:
-            run.save_ending(self.evaluations.ending)
+        if run is not None and self.ending:
+            run.save_ending(self.ending)
         if failure is not None:
             raise failure
         return metrics
@@ -213,15 +225,23 @@ class Trainer:
         seconds = self._learn(is_read)
         self.iteration = iteration
         self.env_steps += self.env_steps_per_iteration
-        # metrics, read from the device all at once
-        measured = self.measured() if is_read else {}
-        if self._is_logged(iteration):
-            self._measurements.begin()
+        if is_read:
+            self.measured()  # waits for the device
         # speed
         updated = time.perf_counter()
-        self.seconds = updated - self._started
+        self.seconds = self._agreed(updated - self._started)
+        # metrics, read from the device all at once; only now it is known whether the time is up
+        measured = self.measured() if is_read or self._is_logged(iteration) else {}
+        if self._is_logged(iteration):
+            self._measurements.begin()
         speed = {**self._speed(collected - began, updated - collected), **seconds} if is_read else {}
         return {**self._counters(), **measured, **speed}
+
+    def _agreed(self, seconds: float) -> float:
+        """Process 0's seconds in all processes, if they may end the run: it must end everywhere at once."""
+        if self.config.trainer.stop_seconds is None or not self.processes.several:
+            return seconds
+        return float(self.processes.first_says(torch.tensor(seconds, dtype=torch.float64)))
 
     def _set_scheduled(self) -> None:
         """Set the environment's arrays that change during the run."""
@@ -229,13 +249,17 @@ class Trainer:
             self.world[name].fill_(value)
 
     def _is_due(self, iteration: int, every: int) -> bool:
-        return iteration % every == 0 or iteration == self.num_iterations
+        return iteration % every == 0 or self._is_last(iteration)
+
+    def _is_last(self, iteration: int) -> bool:
+        """Whether the run ends behind an iteration, as far as is known; that its time is up is known at its end."""
+        return iteration == self.num_iterations or bool(self._time_is_up())
 
     def _is_logged(self, iteration: int) -> bool:
         return self._is_due(iteration, self.config.saving.log_every) or self._is_evaluated(iteration)
 
     def _is_evaluated(self, iteration: int) -> bool:
-        return self.evaluations.is_due(iteration, iteration == self.num_iterations)
+        return self.evaluations.is_due(iteration, self._is_last(iteration))
 
     def _learn(self, is_timed: bool = False) -> Metrics:
         """Let every algorithm learn from what was collected; gives the seconds of each, if the device is waited for."""

@@ -130,6 +130,20 @@ def test_a_trial_that_others_have_left_behind_is_ended() -> None:
     assert study.trials[0].intermediate_values == {25: 30.0, 50: 4.0}
 
 
+def test_a_trial_that_time_ends_is_compared_by_its_seconds() -> None:
+    file = sweep_of(text=TEXT.replace("device=cpu", "device=cpu, trainer.stop_when.seconds=50"))
+    study = open_study(file)
+    run = Run.create(file.base)
+    training: Any = SimpleNamespace(run=run, config=file.base)
+    entry = module._Running(study.ask(module.distributions(file)), training)
+    for env_steps, seconds in ((64, 5.0), (128, 40.0), (192, 50.5)):
+        counters = {"iteration": env_steps // 64, "env_steps": env_steps, "time": seconds}
+        run.log({**counters, "charts/agent/episodic_return": seconds})
+        Trials(file, study, Workers(1, quiet=True))._follow(entry)
+    run.close()
+    assert list(study.trials[0].intermediate_values) == [25, 80, 100]
+
+
 def test_a_trial_of_few_episodes_is_not_compared() -> None:
     file = sweep_of()
     study = open_study(file)

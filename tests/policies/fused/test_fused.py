@@ -37,7 +37,8 @@ def loss_of(settings: PPOSettings | A2CSettings) -> Loss:
     shared = {"normalise_advantages": settings.norm_adv, "ent_coef": settings.ent_coef, "vf_coef": settings.vf_coef}
     if isinstance(settings, A2CSettings):
         return Loss(**shared)
-    return Loss(surrogate=True, clip_value_loss=settings.clip_vloss, clip_coef=settings.clip_coef, **shared)
+    shared |= {"clip_coef": settings.clip_coef, "kl_coef": settings.kl_coef}
+    return Loss(surrogate=True, clip_value_loss=settings.clip_vloss, **shared)
 
 
 def everything(batch: Batch) -> Tensor:
@@ -117,14 +118,15 @@ def test_outputs_and_values(case: Case) -> None:
     clip_coef=st.sampled_from([0.05, 0.2, 1.5]),
     ent_coef=st.sampled_from([0.0, 0.01, 1.0]),
     vf_coef=st.sampled_from([0.0, 0.5, 2.0]),
+    kl_coef=st.sampled_from([0.0, 0.3]),
 )
 @example(  # ratios of large log-probabilities, whose terms are added up
     case=Case(features=130, hidden=(48,), rows=14, seed=83, box=17),
-    **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0},
+    **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0, "kl_coef": 0.0},
 )
 @example(
     case=Case(features=96, hidden=(2, 96, 11), rows=97, seed=17005648, box=17),
-    **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0},
+    **{"clip_vloss": False, "norm_adv": False, "clip_coef": 0.05, "ent_coef": 0.0, "vf_coef": 0.0, "kl_coef": 0.0},
 )
 @pytest.mark.long
 def test_gradient_of_ppo(case: Case, **coefficients: Any) -> None:

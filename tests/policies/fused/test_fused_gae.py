@@ -76,6 +76,33 @@ def test_refuses_other_shapes_and_kinds(name: str, wrong: Tensor, words: str) ->
         estimated({**tensors_of(random_rollout(3, 5, 2, 2, 0.3)), name: wrong})
 
 
+@pytest.mark.parametrize("in_cpp", [True, False])
+@pytest.mark.parametrize(("scale", "limit"), [(0.25, None), (1.0, 0.4), (3.0, 0.5), (2.0, 0.0)])
+def test_rewards_are_scaled_and_then_cut_off(
+    monkeypatch: pytest.MonkeyPatch, in_cpp: bool, scale: float, limit: float | None
+) -> None:
+    rollout = random_rollout(5, 12, 4, 2, 0.2)
+    learnt = {**rollout, "rewards": np.clip(scale * rollout["rewards"], -(limit or np.inf), limit or np.inf)}
+    assert not np.array_equal(learnt["rewards"], rollout["rewards"])
+    if not in_cpp:
+        monkeypatch.setattr("warpworld.policies.fused.gae.found_library", lambda: None)
+    tensors = tensors_of(rollout)
+    before, values = tensors["rewards"].clone(), tensors.pop("values")
+    estimates = TensorEstimates(A2CSettings(gamma=GAMMA, gae_lambda=LAMBDA, reward_scale=scale, reward_clip=limit))
+    advantages, returns = estimates.gae(values, tensors)
+    expected = slow_gae(learnt, GAMMA, LAMBDA)
+    np.testing.assert_allclose(advantages.numpy(), expected, atol=1e-5)
+    np.testing.assert_allclose(returns.numpy(), expected + rollout["values"], atol=1e-5)
+    on_policy = estimates.vtrace(values, torch.zeros_like(values), tensors)  # every ratio is 1
+    np.testing.assert_allclose(on_policy.numpy(), expected + rollout["values"], atol=1e-5)
+    assert torch.equal(tensors["rewards"], before)
+
+
+def test_unscaled_rewards_are_handed_on_as_they_are() -> None:
+    tensors = tensors_of(random_rollout(6, 3, 2, 1, 0.2))
+    assert TensorEstimates(A2CSettings())._learnt(tensors) is tensors
+
+
 def test_torch_estimates_where_the_cpp_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
     tensors = tensors_of(random_rollout(4, 6, 3, 2, 0.3))
     values, estimates = tensors.pop("values"), TensorEstimates(A2CSettings(gamma=GAMMA, gae_lambda=LAMBDA))

@@ -19,8 +19,13 @@ from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
 from warpworld.trainers.algorithms.experience.sequences import Experience, Sequences
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 
-SETTINGS = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.05, vf_coef=0.5)
-LOSS = Loss(surrogate=True, clip_value_loss=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.05, vf_coef=0.5)
+SETTINGS = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.05, vf_coef=0.5, kl_coef=0.2)
+LOSS = Loss(
+    surrogate=True,
+    clip_value_loss=True,
+    normalise_advantages=True,
+    **{"clip_coef": 0.2, "ent_coef": 0.05, "vf_coef": 0.5, "kl_coef": 0.2},
+)
 ERROR = 1e-5  # relative, L2: float32's own is about 1e-6
 # steps and agents: some fill whole blocks of rows, some no whole one; a strip of one agent may be longer than a tile
 SIZES = [(1, 50), (7, 50), (13, 9), (130, 5)]

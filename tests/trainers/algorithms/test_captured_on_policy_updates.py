@@ -28,6 +28,7 @@ ON_POLICY = (
 )
 RELAY = "tests.trainers.small_worlds:Relay"
 ONCE = {"kernels": 1, "read": 1}  # calls of the host in an iteration, whatever is learnt
+BY_KL = {"desired_kl": 0.002, "anneal_lr": False, "learning_rate": 1e-3}
 SEVERAL = {"num_minibatches": 2, "update_epochs": 4}  # epochs, of which target_kl leaves some out
 
 # what ends some updates early
@@ -91,6 +92,17 @@ WAYS: dict[str, dict[str, Any]] = {
         "name": "tag_gridworld",
         "env": {"episode_length": 6},
         "policy": {"tagger": REMEMBERING_CRITIC, "runner": {"algorithm": "random"}},
+    },
+    "desired_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL}}},
+    "desired_kl, target_kl, agents that leave": {
+        "name": RELAY,
+        "policy": {"left": {**SEVERAL, **BY_KL, "target_kl": 0.015}, "right": {**ONE, "kl_coef": 0.3}},
+    },
+    "a penalty on a schedule, muon": {
+        "name": "cartpole",
+        "policy": {
+            "agent": {**SEVERAL, **BY_KL, "kl_coef": [[0, 2.0], [250, 0.1]], "optimizer": "muon", "desired_kl": 0.05}
+        },
     },
     **{f"target_kl, {name}": way for name, way in ENDING.items()},
 }
@@ -224,6 +236,13 @@ def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
 
 
 @pytest.mark.stand_in
+def test_a_rate_that_follows_the_divergence_is_not_read_between_steps(stand_in: StandIn) -> None:
+    names, settings = ("tagger", "runner"), {"anneal_lr": "false", "desired_kl": 0.01, "kl_coef": 0.1}
+    words = [f"policy.{name}.{key}={value}" for name in names for key, value in settings.items()]
+    assert calls_of_an_iteration(stand_in, *words) == {"graph": 3, "aten.copy_": 2, **ONCE}
+
+
+@pytest.mark.stand_in
 @pytest.mark.parametrize(("target_kl", "epochs"), [(1e9, 4), (1e-9, 1)])
 def test_a_graph_and_a_read_more_are_called_for_each_further_epoch(
     target_kl: float, epochs: int, stand_in: StandIn
@@ -236,9 +255,10 @@ def test_a_graph_and_a_read_more_are_called_for_each_further_epoch(
     assert counts == {"graph": 1 + 2 * (epochs + 1), "aten._local_scalar_dense": reads, "aten.copy_": 2, **ONCE}
 
 
-def test_a_loaded_state_is_learnt_from(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The optimiser's moments lie elsewhere then, so that the graph of before would write to nowhere."""
-    config = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False}}}
+@pytest.mark.parametrize("settings", [{}, BY_KL], ids=["a fixed rate", "desired_kl"])
+def test_a_loaded_state_is_learnt_from(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimiser's moments and rate lie elsewhere then, so that the graph of before would write to nowhere."""
+    config = {"name": "cartpole", "policy": {"agent": {**ONE, "anneal_lr": False, **settings}}}
     (trainer, _), (other, _) = (trained(config, 4) for _ in range(2))
     state = trainer.state_dict()
     before = {name: value.clone() for name, value in state["policies"]["agent"].items()}

@@ -80,12 +80,14 @@ def terms_of(settings: Any) -> LossTerms:
         clip_coef=settings.clip_coef,
         ent_coef=settings.ent_coef,
         vf_coef=settings.vf_coef,
+        kl_coef=settings.kl_coef,
     )
 
 
 SETTINGS = {
     "ppo": PPOSettings(ent_coef=0.03, vf_coef=0.7),
     "ppo, plain": PPOSettings(norm_adv=False, clip_vloss=False, ent_coef=0.03),
+    "ppo, with a penalty": PPOSettings(ent_coef=0.03, kl_coef=0.6),
     "a2c": A2CSettings(ent_coef=0.05, vf_coef=0.3),
     "a2c, normalised": A2CSettings(norm_adv=True),
 }
@@ -147,12 +149,14 @@ def test_what_rows_that_do_not_count_hold_is_of_no_importance() -> None:
 def test_coefficients_are_read_where_the_device_has_them() -> None:
     loss, world = made((3,), 4)
     given = rows_of((3,), 100, False, world.device)
-    on_device = {name: torch.tensor(0.1, device=world.device) for name in ("clip_coef", "ent_coef", "vf_coef")}
+    on_device = {
+        name: torch.tensor(0.1, device=world.device) for name in ("clip_coef", "ent_coef", "vf_coef", "kl_coef")
+    }
     terms = LossTerms(surrogate=True, clip_value_loss=True, **on_device)
     first = loss(*given, terms)
     for tensor in on_device.values():
         tensor.fill_(0.4)
-    second, plain = loss(*given, terms), loss(*given, LossTerms(True, True, False, 0.4, 0.4, 0.4))
+    second, plain = loss(*given, terms), loss(*given, LossTerms(True, True, False, 0.4, 0.4, 0.4, 0.4))
     assert torch.equal(second[0], plain[0]) and torch.equal(second[1], plain[1])
     assert not torch.equal(second[0], first[0])
 

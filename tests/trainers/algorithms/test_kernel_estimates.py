@@ -19,7 +19,12 @@ from warpworld.trainers.collecting.collector import Collector
 
 STEPS, ENVS = 24, 9
 NAN = float("nan")
-SETTINGS = [Discounts(0.9, 0.8, 1.2, 0.7), Discounts(1.0, 1.0, 1.0, 1.0)]
+SETTINGS = {
+    "discounted": Discounts(0.9, 0.8, 1.2, 0.7),
+    "plain sums": Discounts(1.0, 1.0, 1.0, 1.0),
+    "scaled": Discounts(0.9, 0.8, reward_scale=0.3),
+    "scaled and clipped": Discounts(0.9, 0.8, reward_scale=2.5, reward_clip=1.2),
+}
 WORLDS = {
     "one agent": "agent",
     "agents that leave": "left",
@@ -80,10 +85,17 @@ def in_float64(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=["discounted", "plain sums"])
+def in_learnt_rewards(given: dict[str, Any], settings: Discounts) -> dict[str, Any]:
+    """The same in float64, with the rewards that are learnt from."""
+    limit = settings.reward_clip or float("inf")
+    doubles = in_float64(given)
+    return {**doubles, "rewards": (doubles["rewards"] * settings.reward_scale).clamp(-limit, limit)}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("kind", WORLDS)
-def test_kernels_equal_the_functions(kind: str, settings: Discounts) -> None:
-    world, group = made(kind), WORLDS[kind]
+def test_kernels_equal_the_functions(kind: str, name: str) -> None:
+    world, group, settings = made(kind), WORLDS[kind], SETTINGS[name]
     estimates = KernelEstimates(Collector(world, STEPS), group, settings)
     world.reset()
     given = random_rollout(world, group)
@@ -91,7 +103,8 @@ def test_kernels_equal_the_functions(kind: str, settings: Discounts) -> None:
     weights = {"gamma": settings.gamma, "gae_lambda": settings.gae_lambda}
     close = {"rtol": 1e-5, "atol": 1e-5, "equal_nan": True, "check_dtype": False}
 
-    expected = gae(**in_float64(given), **weights)
+    doubles = in_learnt_rewards(given, settings)
+    expected = gae(**doubles, **weights)
     for found, wanted in zip(estimates.gae(values, ends), expected, strict=True):
         assert 0.2 < wanted.isfinite().double().mean() < 0.9
         torch.testing.assert_close(found, wanted, **close)
@@ -99,5 +112,5 @@ def test_kernels_equal_the_functions(kind: str, settings: Discounts) -> None:
     log_ratios = torch.randn(values.shape, generator=torch.Generator().manual_seed(5)).to(world.device)
     log_ratios[1, 2] = NAN
     bars = {"rho_bar": settings.rho_bar, "c_bar": settings.c_bar}
-    wanted = vtrace(**in_float64({**given, "log_ratios": log_ratios}), **weights, **bars)
+    wanted = vtrace(**doubles, log_ratios=log_ratios.double(), **weights, **bars)
     torch.testing.assert_close(estimates.vtrace(values, log_ratios, ends), wanted, **close)

@@ -28,19 +28,23 @@ from warpworld.trainers.trainer import Trainer
 pytestmark = pytest.mark.cpu_backend
 
 SEVERAL = {"num_minibatches": 3, "update_epochs": 2}
+BY_KL = {"desired_kl": 0.002, "anneal_lr": False, "learning_rate": 1e-3}
 RUNS: dict[str, dict[str, Any]] = {
     "choices": {"name": "cartpole", "policy": {"agent": SEVERAL}},
     "a Box": {"name": "pendulum", "policy": {"agent": SEVERAL}},
     "a2c": {"name": "cartpole", "policy": {"agent": {"algorithm": "a2c", "num_minibatches": 3}}},
     "memory": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "model": MEMORY}}},
     "target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "target_kl": 0.001}}},
+    "kl_coef": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "kl_coef": 0.5}}},
+    "desired_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL}}},
+    "desired_kl, target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL, "target_kl": 0.01}}},
     "v-trace": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "value_targets": "vtrace"}}},
     "normalised observations": RUN_CONFIGS["normalised observations"],
     "agents that leave": {"name": "skirmish", "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"]}}},
 }
 # Steps of a call, which are those of two passes but for these: where one is all there is, and where others may be left
 # out or learn from other targets.
-AT_ONCE = {"a2c": 3, "target_kl": 3, "v-trace": 3, "normalised observations": 4}
+AT_ONCE = {"a2c": 3, "target_kl": 3, "desired_kl, target_kl": 3, "v-trace": 3, "normalised observations": 4}
 LOSS = Loss(surrogate=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.01, vf_coef=0.5)
 
 

@@ -112,6 +112,7 @@ def naive_loss(log_probs: Any, entropies: Any, values: Any, batch: Batch, option
             change = min(max(values[i] - batch.values[i], -options.clip_coef), options.clip_coef)
             error = max(error, (batch.values[i] + change - batch.returns[i]) ** 2)
         total = total + options.vf_coef * 0.5 * error - options.ent_coef * entropies[i]
+        total = total + options.kl_coef * (ratio - 1 - ratio.log())
     return total / len(rows)
 
 
@@ -144,12 +145,11 @@ def random_case(seed: int, rows: int, masked: bool) -> tuple[list[torch.Tensor],
     masked=st.booleans(),
     clip_vloss=st.booleans(),
     norm_adv=st.booleans(),
+    kl_coef=st.sampled_from([0.0, 0.7]),
 )
-def test_loss_and_gradient_against_the_naive_reference(
-    seed: int, rows: int, masked: bool, clip_vloss: bool, norm_adv: bool
-) -> None:
+def test_loss_and_gradient_against_the_naive_reference(seed: int, rows: int, masked: bool, **given: Any) -> None:
     inputs, batch = random_case(seed, rows, masked)
-    options = Settings(clip_vloss=clip_vloss, norm_adv=norm_adv)
+    options = Settings(**given)
     loss, _ = ppo_loss(*inputs, batch, options)
     expected = naive_loss(*inputs, batch, options)
     torch.testing.assert_close(loss, expected)
@@ -157,6 +157,17 @@ def test_loss_and_gradient_against_the_naive_reference(
     references = torch.autograd.grad(expected, inputs, materialize_grads=True)
     for gradient, reference in zip(gradients, references, strict=True):
         torch.testing.assert_close(gradient, reference)
+
+
+def test_the_penaltys_gradient_is_that_of_the_divergence_between_the_policies() -> None:
+    """Weighed by the old policy's probabilities of all actions, it is KL(old, new)'s, in float64."""
+    old, new = (torch.randn(6, generator=seeded(seed), dtype=torch.float64).requires_grad_() for seed in (1, 2))
+    before, now = old.detach().log_softmax(0), new.log_softmax(0)
+    (expected,) = torch.autograd.grad((before.exp() * (before - now)).sum(), new, retain_graph=True)
+    log_ratio = now - before
+    of_actions = (log_ratio.exp() - 1) - log_ratio  # approx_kl of each action
+    (found,) = torch.autograd.grad((before.exp() * of_actions).sum(), new)
+    torch.testing.assert_close(found, expected)
 
 
 def test_a_networks_float32_gradient_against_float64_and_torch_distributions() -> None:

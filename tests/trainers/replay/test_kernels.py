@@ -110,7 +110,7 @@ class ReplayKernels(Environment):
             "stack",
         ),
         *("entries", "action_size", "choices", "slots", "finals", "action_masked", "actors_priority"),
-        *("value_rescale", "reward_clip", "smallest_priority", "touched"),
+        *("value_rescale", "reward_scale", "reward_clip", "smallest_priority", "touched"),
     )
 
     @dataclass(frozen=True)
@@ -137,6 +137,7 @@ class ReplayKernels(Environment):
         action_masked: int = 1
         actors_priority: int = 1
         value_rescale: int = 1
+        reward_scale: float = 1.5
         reward_clip: float = 0.7
         smallest_priority: float = 1e-6
         gamma: float = 0.9

@@ -29,7 +29,7 @@ CASES: dict[str, dict[str, Any]] = {
     "a step an iteration": {"num_steps": 1, "sizes": {"n_step": 3, "final_observations": True}},
     "a long iteration": {
         **{"num_steps": 7, "groups": ["middle"], "actions": "box"},
-        **{"sizes": {"n_step": 2, "rows": 17, "final_observations": True, "reward_clip": 0.5}},
+        **{"sizes": {"n_step": 2, "rows": 17, "final_observations": True, "reward_scale": 1.7, "reward_clip": 0.5}},
     },
     "the smallest ring": {"num_steps": 3, "sizes": {"n_step": 2, "rows": 6}},
     "stacks of bytes": {"seen": "bytes", "sizes": {"n_step": 3, "frame_stack": 4, "final_observations": True}, **ALL},

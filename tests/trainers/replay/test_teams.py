@@ -77,7 +77,8 @@ class Teams(Compared):
                 break
             rewards = [member.reward if member.counts else 0.0 for member in now]
             earned = sum(rewards) / (2 if sizes.mean_reward else 1)
-            made.total += made.discount * (np.clip(earned, -1, 1) if sizes.reward_clip else earned)
+            limit = sizes.reward_clip or np.inf
+            made.total += made.discount * np.clip(sizes.reward_scale * earned, -limit, limit)
             made.discount *= sizes.gamma
             if env.terminated:
                 made.discount = 0.0
@@ -138,7 +139,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"n_step": 3, "final_observations": True},
         {**ENDING, "per": "agent", "forbidding": 0.4},
     ),
-    "steps without finals": ({"n_step": 3, "reward_clip": 1.0}, {**ENDING, "forbidding": 0.4}),
+    "steps without finals": ({"n_step": 3, "reward_scale": 0.6, "reward_clip": 0.5}, {**ENDING, "forbidding": 0.4}),
     "groups that see other things": ({"final_observations": True}, {**ENDING, "apart": True, "truncating": 0.3}),
 }
 

@@ -61,7 +61,8 @@ class FilledWindows(Compared):
             else:
                 self.collector.act(group)
         self.witness = Witness(self.collector, self.groups)
-        self.as_transitions = ReplaySizes(rows=1, batch_size=1, n_step=self.sizes.n_step, gamma=self.sizes.gamma)
+        same = {name: getattr(self.sizes, name) for name in ("n_step", "gamma", "reward_scale", "reward_clip")}
+        self.as_transitions = ReplaySizes(rows=1, batch_size=1, **same)
         self.twin = copy.deepcopy(self.policy).cpu()
         self.states: dict[int, torch.Tensor] = {}  # before moments
         self.world.reset()
@@ -157,7 +158,10 @@ class FilledWindows(Compared):
             {**ALL, "seen": "mixed", "actions": "several", "kind": "lstm", "burn_in": 0}, id="a Dict, an lstm"
         ),
         pytest.param(
-            {"num_steps": 12, "rows": 20, "burn_in": 1, "train_length": 5, "n_step": 1, "groups": ["middle"]},
+            {
+                **{"num_steps": 12, "rows": 20, "burn_in": 1, "train_length": 5, "n_step": 1, "groups": ["middle"]},
+                **{"reward_scale": 1.7, "reward_clip": 0.5},
+            },
             id="the smallest ring, long iterations",
         ),
         pytest.param(

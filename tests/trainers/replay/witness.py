@@ -125,15 +125,16 @@ class Witness(Recorder):
     # ---- what is to be drawn -----------------------------------------------------------------------------------------
     def expected(self, first: Moment, sizes: ReplaySizes) -> Expected | None:
         """The transition that begins with a moment; None if it is not to be drawn."""
-        n_step, finals, stack, clip = sizes.n_step, sizes.final_observations, sizes.frame_stack, sizes.reward_clip
+        n_step, finals, stack = sizes.n_step, sizes.final_observations, sizes.frame_stack
+        clip = sizes.reward_clip or np.inf
         if not first.counts or (first.out_of_time and not finals) or not self._followed(first, n_step):
             return None
         total, discount, now = np.float64(0), np.float64(1), first
         for taken in range(n_step):
             if now.out_of_time and not finals and taken:
                 return self._made(first, total, discount, self.stack(now, stack), now.allowed, stack)
-            reward = now.reward if now.counts else 0.0
-            total += discount * (np.clip(reward, -clip, clip) if clip else reward)
+            reward = sizes.reward_scale * np.float64(now.reward) if now.counts else 0.0
+            total += discount * np.clip(reward, -clip, clip)
             discount *= sizes.gamma
             if now.terminated or now.life_over:
                 return self._made(first, total, 0.0, np.zeros(0), None, stack)

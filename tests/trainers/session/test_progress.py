@@ -63,6 +63,20 @@ def test_a_long_run_stays_small_and_exact() -> None:
     assert remaining.left(40_000.0, 30_000) == pytest.approx(20_000.0)
 
 
+def test_seconds_that_end_a_run_count_down() -> None:
+    """600 seconds of training, of which an earlier session had 200; the env steps would take 10 minutes more."""
+    out, now = io.StringIO(), [0.0]
+    config = load_config("cartpole", ["stop_when.seconds=600", "total_env_steps=819200"])
+    console = Console(file=out, width=200, color_system=None)
+    with TrainingProgress(config, console, 0.0, clock=lambda: now[0]) as progress:
+        for step in (1, 2):
+            now[0] += 100.0
+            progress.update({"env_steps": 8192 * step, "time": 200.0 + now[0]})
+    first, second = out.getvalue().splitlines()
+    assert first.startswith(" 50%") and "0:05:00 left" in first
+    assert second.startswith(" 67%") and "0:03:20 left" in second
+
+
 # --- curves -----------------------------------------------------------------------------------------------------------
 
 

@@ -17,6 +17,9 @@ from warpworld.runs import FEWEST_EPISODES, episodes_of, mean_of_last_tenth, of_
 if TYPE_CHECKING:
     import optuna
 
+    from warpworld.config import TrainerConfig
+    from warpworld.runs import RunFolder
+
 FIRST, RUN, WHY = "first", "run", "why"  # a trial's attributes: number of its first start, run folder, why it failed
 
 
@@ -126,7 +129,7 @@ class Trials:
             return
         # a report for each percent of the training
         reached = points_of(rows, objective)[-1][0]
-        share = int(100 * reached / entry.training.config.trainer.total_env_steps)
+        share = int(100 * _fraction(run, entry.training.config.trainer, reached))
         if share <= entry.reported:
             return
         entry.reported = share
@@ -181,6 +184,14 @@ class Trials:
 
         self._study.tell(trial, state=TrialState.FAIL)
         self._study.enqueue_trial(trial.params, user_attrs={FIRST: trial.user_attrs[FIRST]})
+
+
+def _fraction(run: RunFolder, trainer: TrainerConfig, env_steps: float) -> float:
+    """Part of a run that is done: of its env steps or of its seconds, where these may end it first."""
+    limit = trainer.stop_seconds
+    timed = read_metrics(run.timing_path).rows if limit is not None and run.timing_path.exists() else []
+    of_time = timed[-1].get("time", 0.0) / limit if timed and limit is not None else 0.0
+    return float(min(1.0, max(env_steps / trainer.total_env_steps, of_time)))
 
 
 def values_of(params: dict[str, Any], spaces: dict[str, Any]) -> dict[str, str]:

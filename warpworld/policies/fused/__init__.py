@@ -2,7 +2,7 @@
 
 from warpworld.policies.fused.acting import FusedActing
 from warpworld.policies.fused.adam import FusedAdam
-from warpworld.policies.fused.calls import DIAGNOSTICS, Loss
+from warpworld.policies.fused.calls import DIAGNOSTICS, Loss, RateRule
 from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fused_networks
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gated_means import NativeMean
@@ -19,6 +19,7 @@ __all__ = [
     "FusedNetworks",
     "Loss",
     "NativeMean",
+    "RateRule",
     "Shuffler",
     "fuse",
     "fused_actor",

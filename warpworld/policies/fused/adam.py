@@ -33,6 +33,11 @@ class FusedAdam:
         self._call = _AdamStep()
         self._run = library().function("fused_adam_step", _POINTER)
 
+    @property
+    def rate(self) -> float:
+        """The learning rate of the latest step."""
+        return float(self._call.rate)
+
     @staticmethod
     def takes(optimizer: torch.optim.Optimizer, vector: nn.Parameter) -> bool:
         """Whether an Adam has no other terms and has made its moments, of float32 on the cpu."""

@@ -25,12 +25,12 @@ class Loss(ctypes.Structure):
 
     Attributes:
         surrogate: True for PPO's clipped surrogate, False for advantage actor-critic's ``-log_prob * advantage``.
-        clip_value_loss, normalise_advantages, clip_coef, ent_coef, vf_coef: as PPO's settings.
+        clip_value_loss, normalise_advantages, clip_coef, ent_coef, vf_coef, kl_coef: as PPO's settings.
     """
 
     _fields_ = [
         *((name, _INT) for name in ("surrogate", "clip_value_loss", "normalise_advantages")),
-        *((name, _FLOAT) for name in ("clip_coef", "ent_coef", "vf_coef")),
+        *((name, _FLOAT) for name in ("clip_coef", "ent_coef", "vf_coef", "kl_coef")),
     ]
 
 
@@ -113,12 +113,24 @@ class GradientCall(ctypes.Structure):
     ]
 
 
+class RateRule(ctypes.Structure):
+    """Rule by which a learning rate follows the KL divergence, see ``KLRate``.
+
+    Attributes:
+        desired_kl: the divergence; 0 leaves the rate as it is.
+        lowest, highest: ends of the rate.
+    """
+
+    _fields_ = [(name, ctypes.c_double) for name in ("desired_kl", "lowest", "highest")]
+
+
 class StepsCall(ctypes.Structure):
     """Struct of fused.cpp."""
 
     _fields_ = [
         *((name, _POINTER) for name in ("gradient", "step", "chunks", "order", "bounds", "commons")),
         *(("minibatches", _INT64), ("done", _INT64), ("found", _POINTER)),
+        *(("rule", RateRule), ("has_moved", _INT)),
     ]
 
 

@@ -12,6 +12,7 @@
 #include "shuffle.hpp"
 #include "forward.hpp"
 #include "gae.hpp"
+#include "rate.hpp"
 #include "variance.hpp"
 
 namespace fused {
@@ -42,6 +43,8 @@ struct StepsCall {
   Common* commons;                // (minibatches,)
   int64_t minibatches, done;
   float* found;  // (minibatches, num_diagnostics + 1): diagnostics, and the gradient's length
+  RateRule rule;
+  int has_moved;  // whether a step was taken since the rows' policy acted
 
   Places places(int64_t minibatch) const {
     Places those = gradient->places;
@@ -309,7 +312,10 @@ int fused_take_steps(fused::StepsCall* call) {
     if (const int error = ww_run_program(call->chunks)) return error;
     if (gradient.bad_action) return -3;
     fused_end_gradient(&gradient);
+    if (call->rule.desired_kl > 0 && call->has_moved)
+      call->step->rate = adapted_rate(call->rule, call->step->rate, gradient.diagnostics[approx_kl]);
     adam_step(*call->step);
+    call->has_moved = 1;
     float* found = call->found + call->done * (num_diagnostics + 1);
     for (int d = 0; d < num_diagnostics; d++) found[d] = gradient.diagnostics[d];
     found[num_diagnostics] = call->step->norm;

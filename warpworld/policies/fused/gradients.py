@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from warpworld.errors import StoreError
-from warpworld.policies.fused.calls import DIAGNOSTICS, Common, GradientCall, Loss, Places, Rows, checked
+from warpworld.policies.fused.calls import DIAGNOSTICS, Common, GradientCall, Loss, Places, RateRule, Rows, checked
 
 if TYPE_CHECKING:
     from warpworld.policies.fused.networks import FusedNetworks
@@ -69,7 +69,15 @@ class FusedGradients:
         self._networks._run(call)
         return torch.tensor(call.diagnostics[:])
 
-    def steps(self, order: Tensor, counts: Sequence[int], loss: Loss, step: int) -> Tensor:
+    def steps(
+        self,
+        order: Tensor,
+        counts: Sequence[int],
+        loss: Loss,
+        step: int,
+        rule: RateRule | None = None,
+        has_moved: bool = False,
+    ) -> Tensor:
         """Take a step of Adam along the gradient of each of some minibatches, without Python between them.
 
         Ctrl-C ends it between two steps.
@@ -79,6 +87,8 @@ class FusedGradients:
             counts: rows of each minibatch, at least one.
             loss: which loss.
             step: what ``FusedAdam.prepared`` gives of the networks' weights.
+            rule: by which the learning rate follows the KL divergence; None leaves it as it is.
+            has_moved: whether a step was taken since the rows' policy acted: before, the rate stays.
 
         Returns:
             (minibatches, 7) float32: of each ``DIAGNOSTICS``, and the length of its gradient before it is scaled.
@@ -94,6 +104,7 @@ class FusedGradients:
         call.step, call.order, call.bounds = step, rows.data_ptr(), ctypes.addressof(bounds)
         call.commons, call.found = ctypes.addressof(commons), found.data_ptr()
         call.minibatches, call.done = len(counts), 0
+        call.rule, call.has_moved = rule or RateRule(), has_moved
         self._networks._take_steps()
         return found
 

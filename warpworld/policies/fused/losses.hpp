@@ -18,7 +18,7 @@ struct Loss {
   int surrogate;  // 1: PPO's clipped surrogate; 0: advantage actor-critic, -log_prob * advantage
   int clip_value_loss;
   int normalise_advantages;
-  float clip_coef, ent_coef, vf_coef;
+  float clip_coef, ent_coef, vf_coef, kl_coef;
 };
 
 // The rows that there are, (B, ...); fused/calls.py mirrors it.
@@ -214,7 +214,9 @@ static void pull_of_surrogate(const Loss& loss, const LossScratch& scratch, doub
     const Mask is_clipped = plain_loss < clipped_loss, outside = (ratio < low) | (ratio > high);
     // Outside the clipped side has no slope. Times the ratio, so that an infinite one gives NaN, as it does with torch.
     const Vector slope = select(is_clipped & outside, (Vector){}, -advantage);
-    store(scratch.pull + s, where_counted(weight, slope * ratio * weight));
+    Vector pull = slope * ratio * weight;
+    if (loss.kl_coef > 0.0f) pull += loss.kl_coef * (ratio - 1.0f) * weight;
+    store(scratch.pull + s, where_counted(weight, pull));
     losses += where_counted(weight, select(is_clipped, clipped_loss, plain_loss));
     kl += where_counted(weight, (ratio - 1.0f) - log_ratio);
     old_kl -= where_counted(weight, log_ratio);

@@ -89,8 +89,8 @@ class Algorithm(ABC):
             Numbers to log as ``losses/POLICY/NAME``, () each, on the policy's device; the same names in each call.
         """
 
-    def charts(self) -> Mapping[str, float]:
-        """Numbers that the host knows, logged as ``charts/POLICY/NAME``."""
+    def charts(self) -> Mapping[str, float | Tensor]:
+        """Numbers to log as ``charts/POLICY/NAME``; tensors, () on the policy's device, are read with ``learn``'s."""
         return {}
 
     # ---- what several of them do -------------------------------------------------------------------------------------

@@ -114,6 +114,7 @@ class OffPolicy(Algorithm):
             "gamma": settings.gamma,
             "alpha": settings.priority_alpha,
             "actors_priority": settings.first_priority == "actor",
+            "reward_scale": settings.reward_scale,
             "reward_clip": settings.reward_clip or 0.0,
         }
 

@@ -13,9 +13,10 @@ from torch import Tensor
 from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy
+from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.experience import Batch, Experience
-from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
+from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.settings import LossTerms, OnPolicySettings
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import (
@@ -40,7 +41,8 @@ class OnPolicy(Algorithm):
     Attributes:
         loss_diagnostics: names of the numbers that the loss gives.
         now: the settings of the present update, with the values of schedules.
-        learning_rate: of the present update.
+        learning_rate: of the present update, if settings say it.
+        rate: the learning rate, if it follows the KL divergence; else None.
         passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
@@ -58,6 +60,8 @@ class OnPolicy(Algorithm):
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
         self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
+        rule = self.rate_rule()
+        self.rate = None if rule is None else KLRate(self.parameters, rule)
         self.updates = SharedUpdates(self) if processes.several else Updates(self)
 
     # ---- what an algorithm defines -----------------------------------------------------------------------------------
@@ -82,6 +86,10 @@ class OnPolicy(Algorithm):
 
     def loss_terms(self) -> LossTerms | None:
         """Terms of the same loss, for C++ and kernels; None leaves its gradient to autograd."""
+        return None
+
+    def rate_rule(self) -> RateRule | None:
+        """The rule by which the learning rate follows the KL divergence; None leaves it to ``learning_rate``."""
         return None
 
     @property
@@ -161,9 +169,9 @@ class OnPolicy(Algorithm):
         self.updates.from_rows(batch, permutations, recomputed)
         return {name: value.clone() for name, value in self.updates.latest_diagnostics().items()}
 
-    def charts(self) -> dict[str, float]:
-        """The learning rate."""
-        return {"learning_rate": self.learning_rate}
+    def charts(self) -> dict[str, float | Tensor]:
+        """The learning rate; that of the latest step, if it follows the KL divergence."""
+        return {"learning_rate": self.learning_rate if self.rate is None else self.rate.value}
 
     # ---- what it is made of ------------------------------------------------------------------------------------------
     @classmethod
@@ -191,7 +199,8 @@ class OnPolicy(Algorithm):
         self.now = self._settings_at(env_steps)
         remaining = 1.0 - min(max(fraction, 0.0), 1.0) if self.settings.anneal_lr else 1.0
         self.learning_rate = remaining * self.now.learning_rate
-        self.updates.set_learning_rate(self.learning_rate)
+        if self.rate is None:
+            self.updates.set_learning_rate(self.learning_rate)
 
     def _settings_at(self, env_steps: int) -> Any:
         """The settings with the values of schedules; ``SharedUpdates`` normalises advantages itself."""

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
-from warpworld.config import ALGORITHM, Count, Flag, Positive, PositiveSchedule
+from warpworld.config import (
+    ALGORITHM,
+    Count,
+    Fault,
+    Flag,
+    NotNegativeSchedule,
+    Positive,
+    PositiveSchedule,
+    Sizes,
+)
+from warpworld.errors import ConfigError
+from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms import (
     Batch,
     Losses,
@@ -32,6 +43,39 @@ class PPOSettings(OnPolicySettings):
     target_kl: Positive | None = Field(
         default=None, description="stop a rollout's epochs above this KL divergence; null never stops"
     )
+    desired_kl: Positive | None = Field(
+        default=None,
+        description="KL divergence that the learning rate follows: it is divided by 1.5 above twice of it, and "
+        "multiplied by 1.5 below half of it; null leaves the rate to learning_rate",
+    )
+    learning_rate_limits: tuple[Positive, Positive] = Field(
+        default=(1e-5, 1e-2), description="lowest and highest learning rate under desired_kl"
+    )
+    kl_coef: NotNegativeSchedule = Field(
+        default=0.0, description="weight of a penalty on the KL divergence from the policy that acted"
+    )
+
+    def faults(self, sizes: Sizes) -> Iterator[Fault]:
+        """A learning rate that follows the KL divergence is no schedule, and needs steps that it can follow."""
+        yield from super().faults(sizes)
+        if self.desired_kl is None:
+            return
+        what, (lowest, highest) = f"desired_kl is {self.desired_kl:g}", self.learning_rate_limits
+        if self.anneal_lr:
+            text = f"anneal_lr is true, but {what}, which sets the learning rate; set anneal_lr=false"
+            yield Fault(("anneal_lr", "desired_kl"), text)
+        if lowest > highest:
+            text = f"learning_rate_limits is [{lowest:g}, {highest:g}], expected the lower rate first"
+            yield Fault(("learning_rate_limits",), text)
+        if isinstance(self.learning_rate, tuple):
+            text = f"learning_rate is a schedule, but {what}, which sets the learning rate; expected the first one"
+            yield Fault(("learning_rate", "desired_kl"), text)
+        elif not lowest <= self.learning_rate <= highest:
+            text = f"learning_rate is {self.learning_rate:g}, expected one within learning_rate_limits"
+            yield Fault(("learning_rate", "learning_rate_limits"), f"{text}, [{lowest:g}, {highest:g}]")
+        if self.update_epochs * self.num_minibatches == 1:
+            text = f"{what}, but an update takes a single step, before which the policy has not moved"
+            yield Fault(("desired_kl",), f"{text}; set update_epochs or num_minibatches to 2 or more")
 
 
 def ppo_loss(
@@ -50,8 +94,10 @@ def ppo_loss(
         settings: the coefficients, schedules replaced by numbers.
 
     Returns:
-        The loss, a scalar with gradient: ``policy_loss - ent_coef * entropy + vf_coef * value_loss``; and its
-        diagnostics by name (``PPO.loss_diagnostics``), scalars without gradient.
+        The loss, a scalar with gradient:
+        ``policy_loss - ent_coef * entropy + vf_coef * value_loss + kl_coef * approx_kl``; and its diagnostics by name
+        (``PPO.loss_diagnostics``), scalars without gradient. The gradient of approx_kl is on average that of the KL
+        divergence from the policy that acted (section 4 of the paper).
     """
     mask = batch.mask
     advantages = blank(batch.advantages, mask)
@@ -74,17 +120,24 @@ def ppo_loss(
 
     entropy = mean(entropies, mask)
     loss = policy_loss - settings.ent_coef * entropy + settings.vf_coef * value_loss
+    if isinstance(settings.kl_coef, Tensor) or settings.kl_coef > 0:
+        loss = loss + settings.kl_coef * _approx_kl(log_ratio, mask)
 
     with torch.no_grad():
         diagnostics = {
             "policy_loss": policy_loss.detach(),
             "value_loss": value_loss.detach(),
             "entropy": entropy.detach(),
-            "approx_kl": mean((ratio - 1) - log_ratio, mask),  # http://joschu.net/blog/kl-approx.html, k3
+            "approx_kl": _approx_kl(log_ratio, mask),
             "old_approx_kl": mean(-log_ratio, mask),  # the same page, k1
             "clipfrac": mean(((ratio - 1.0).abs() > settings.clip_coef).to(ratio.dtype), mask),
         }
     return loss, diagnostics
+
+
+def _approx_kl(log_ratio: Tensor, mask: Tensor | None) -> Tensor:
+    """KL divergence from the policy that acted, estimated by its actions: http://joschu.net/blog/kl-approx.html, k3."""
+    return mean((log_ratio.exp() - 1) - log_ratio, mask)
 
 
 def _clamp(x: Tensor, low: Any, high: Any) -> Tensor:
@@ -120,7 +173,24 @@ class PPO(OnPolicy):
             clip_coef=self.now.clip_coef,
             ent_coef=self.now.ent_coef,
             vf_coef=self.now.vf_coef,
+            kl_coef=self.now.kl_coef,
         )
+
+    def rate_rule(self) -> RateRule | None:
+        """The rule of ``desired_kl``.
+
+        Raises:
+            ConfigError: a loss of one's own does not give the divergence.
+        """
+        settings = self.settings
+        if settings.desired_kl is None:
+            return None
+        if "approx_kl" not in self.loss_diagnostics:
+            raise ConfigError(
+                f"desired_kl is {settings.desired_kl:g}, but the loss of {type(self).__name__} has no approx_kl among "
+                "its loss_diagnostics; add it, or set desired_kl=null"
+            )
+        return RateRule(settings.desired_kl, *settings.learning_rate_limits)
 
     @property
     def may_end_early(self) -> bool:

@@ -59,8 +59,8 @@ class EvaluationState:
         return bool(better)
 
     def ending(self, trainer: TrainerConfig) -> str:
-        """Reason to end the training here, by ``stop_when`` or ``patience``; "" if it continues."""
-        wanted = trainer.stop_when
+        """Reason to end the training here, by scores or by ``patience``; "" if it continues."""
+        wanted = trainer.stop_scores
         if wanted and all(self.latest.get(name, -math.inf) >= score for name, score in wanted.items()):
             reached = ", ".join(f"{name} {shown(self.latest[name])}" for name in wanted)
             return f"trainer.stop_when is reached: {reached}"

@@ -199,7 +199,7 @@ class Evaluations:
         return found
 
     def restore(self, run: Run) -> None:
-        """Make a run's ``best.pt`` and ``ended.txt`` what they were at the checkpoint that the run is resumed from.
+        """Make a run's ``best.pt`` what it was at the checkpoint that the run is resumed from.
 
         Raises:
             RunError: it cannot be written.
@@ -208,4 +208,3 @@ class Evaluations:
             run.save_best(self.best_state())
         elif self._every is not None:
             run.best_path.unlink(missing_ok=True)
-        run.save_ending(self.ending)

@@ -31,7 +31,8 @@ class DrawSizes:
         alpha: how much priorities count; 0 draws uniformly.
         actors_priority: whether an item's first priority comes from its errors as they were acted; else it is the
             largest.
-        reward_clip: rewards are cut off at this size; 0 leaves them.
+        reward_scale: what rewards are multiplied by.
+        reward_clip: rewards are then cut off at this size; 0 leaves them.
         value_rescale: whether actors' values are on a scale of their own, see ``value_rescale.py``.
     """
 
@@ -41,6 +42,7 @@ class DrawSizes:
     gamma: float = 0.99
     alpha: float = 0.0
     actors_priority: bool = False
+    reward_scale: float = 1.0
     reward_clip: float = 0.0
     value_rescale: bool = False
 
@@ -126,6 +128,7 @@ class Replay(Recorder):
             "CHOICES": members * self.ring.choices or 1,
             "ACTORS_PRIORITY": int(sizes.actors_priority),
             "VALUE_RESCALE": int(sizes.value_rescale),
+            "REWARD_SCALE": float(sizes.reward_scale),
             "REWARD_CLIP": float(sizes.reward_clip),
             "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
         }

@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from warpworld.trainers.session.progress import TrainingProgress
 
 
-def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations) -> None:
-    """Draw the learning curve, and print where everything is and how the session went."""
+def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations, ending: str) -> None:
+    """Draw the learning curve, and print where everything is and how the session went.
+
+    Args:
+        run: that is finished.
+        progress: of this session.
+        evaluations: of the run.
+        ending: why the run ended before its budget was used up; "" if it was.
+    """
     # numbers of this session
     env_steps, agent_steps, seconds = progress.session
     parts = f"{progress.rollout_seconds:,.1f} s in rollouts, {progress.update_seconds:,.1f} s in updates"
@@ -30,8 +37,8 @@ def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations
         ("time", parts),
     ]
     # rows of evaluations and policies
-    if evaluations.ending:
-        rows.insert(0, ("ended early", evaluations.ending))
+    if ending:
+        rows.insert(0, ("ended early", ending))
     for name, last in progress.last.items():
         rows.append(
             (f"{name}", f"mean return {shown(progress.first[name])} {progress.beginning}, {shown(last)} at last")

@@ -68,6 +68,8 @@ class TrainingProgress:
         self._scores: dict[str, float] = {}  # of the latest evaluation
         rollout = trainer.num_envs * trainer.num_steps
         self._total = trainer.total_env_steps // rollout * rollout
+        self._limit = trainer.stop_seconds
+        self._trained = 0.0  # seconds of training in all sessions, at the end of the latest iteration
         self._speed: float | None = None  # env steps a second, of the latest iteration that was timed
         self._length: float | None = None
         self._console = console or standard_output()
@@ -117,6 +119,7 @@ class TrainingProgress:
         self.env_steps = int(metrics.get("env_steps", self.env_steps))
         self._agents = int(metrics.get("agent_steps", 0)) // max(self.env_steps, 1)
         self.iterations += 1
+        self._trained = _number(metrics.get("time")) or self._trained
         self._remaining.update(self._clock(), self.env_steps)
         self.timed += "perf/rollout_s" in metrics
         self.rollout_seconds += _number(metrics.get("perf/rollout_s")) or 0.0
@@ -134,7 +137,7 @@ class TrainingProgress:
                 heading = name.removeprefix("losses/").replace("/", ": ").replace("_", " ")
                 self._losses[heading] = self._losses.get(heading, (value, value))[0], value
         # a line from time to time, where no display is live
-        if self._live is None and (self._clock() >= self._next_line or self.env_steps >= self._total):
+        if self._live is None and (self._clock() >= self._next_line or self._fraction() >= 1):
             self._next_line = self._clock() + self._interval
             self._console.print(self._line(), markup=False, highlight=False, soft_wrap=True)
 
@@ -164,11 +167,14 @@ class TrainingProgress:
         return (None, None) if recent is None else (recent.first, recent.value)
 
     def _fraction(self) -> float:
-        return min(1.0, self.env_steps / self._total)
+        of_time = self._trained / self._limit if self._limit is not None else 0.0
+        return min(1.0, max(self.env_steps / self._total, of_time))
 
     def _left(self) -> str:
         seconds = self._remaining.left(self._clock(), self._total)
-        return "-:--:--" if seconds is None else duration(seconds)
+        if seconds is None:
+            return "-:--:--"
+        return duration(seconds if self._limit is None else min(seconds, max(self._limit - self._trained, 0.0)))
 
     def _line(self) -> str:
         returns = ", ".join(f"{name} {shown(value)}" for name, value in self.last.items())
@@ -189,7 +195,7 @@ class TrainingProgress:
         # the bar, and times below it
         bar = Table.grid(padding=(0, 2))
         bar.add_row(
-            ProgressBar(total=self._total, completed=min(self.env_steps, self._total), width=30),
+            ProgressBar(total=1.0, completed=self._fraction(), width=30),
             Text(f"{self._fraction():.0%}"),
             Text(f"{self.env_steps:,} of {self._total:,} env steps"),
         )

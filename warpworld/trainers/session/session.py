@@ -106,7 +106,7 @@ def run_session(
         return signals.exit_status
     # a finished run
     if trainer.is_finished:
-        print_summary(run, progress, trainer.evaluations)
+        print_summary(run, progress, trainer.evaluations, trainer.ending)
         _print_unrewarded(unrewarded)
         return 0
     # an early end, to be continued

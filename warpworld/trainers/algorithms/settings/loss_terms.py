@@ -11,7 +11,7 @@ from warpworld.policies.fused import Loss
 
 @dataclass(frozen=True)
 class LossTerms:
-    """``policy_loss - ent_coef * entropy + vf_coef * value_loss``.
+    """``policy_loss - ent_coef * entropy + vf_coef * value_loss + kl_coef * approx_kl``.
 
     Attributes:
         surrogate: True for PPO's clipped surrogate, False for advantage actor-critic's ``-log_prob * advantage``.
@@ -19,7 +19,9 @@ class LossTerms:
         normalise_advantages: shift and scale them to mean 0 and standard deviation 1 in each minibatch.
         clip_coef: limit of both.
         ent_coef: weight of the entropy.
-        vf_coef: weight of the value loss. Where updates are captured, each coefficient may be a () float32 tensor.
+        vf_coef: weight of the value loss.
+        kl_coef: weight of the divergence from the policy that acted, of the surrogate. Where updates are captured, each
+            coefficient may be a () float32 tensor.
     """
 
     surrogate: bool = False
@@ -28,6 +30,7 @@ class LossTerms:
     clip_coef: float | Tensor = 0.0
     ent_coef: float | Tensor = 0.0
     vf_coef: float | Tensor = 0.0
+    kl_coef: float | Tensor = 0.0
 
     def in_cpp(self) -> Loss:
         """The struct that C++ reads."""

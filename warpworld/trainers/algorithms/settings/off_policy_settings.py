@@ -16,10 +16,9 @@ from warpworld.config import (
     Flag,
     Fraction,
     FractionSchedule,
-    LearnerConfig,
-    NotNegative,
     Positive,
     PositiveSchedule,
+    RewardSettings,
     Sizes,
 )
 from warpworld.environment import Group, observation_parts
@@ -29,7 +28,7 @@ from warpworld.trainers.replay import FAN
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": adam, "rmsprop": rmsprop, "muon": muon}
 
 
-class OffPolicySettings(LearnerConfig):
+class OffPolicySettings(RewardSettings):
     """Settings that all off-policy algorithms have.
 
     Attributes:
@@ -62,9 +61,6 @@ class OffPolicySettings(LearnerConfig):
     final_observations: Flag | None = Field(
         default=None,
         description="keep final observations of truncated episodes; null keeps those of up to 256 bytes",
-    )
-    reward_clip: NotNegative | None = Field(
-        default=None, description="size at which rewards are cut off; null for none"
     )
 
     def per_env(self, sizes: Sizes) -> int:

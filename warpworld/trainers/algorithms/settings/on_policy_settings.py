@@ -12,15 +12,15 @@ from warpworld.config import (
     Fault,
     Flag,
     Fraction,
-    LearnerConfig,
     NotNegativeSchedule,
     Positive,
     PositiveSchedule,
+    RewardSettings,
     Sizes,
 )
 
 
-class OnPolicySettings(LearnerConfig):
+class OnPolicySettings(RewardSettings):
     """Settings that all on-policy algorithms have; they carry CleanRL's names and formulas."""
 
     learning_rate: PositiveSchedule = Field(default=2.5e-4, description="step size of the optimiser")

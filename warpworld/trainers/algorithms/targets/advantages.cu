@@ -4,10 +4,12 @@
 // rollout_* hold all agents, (num_steps, envs, AGENTS), or ends of envs, (num_steps, envs); the others hold the group's,
 // (num_steps, envs, NUM_AGENTS), and next_values (envs, NUM_AGENTS). With LEAVING an agent's life may end before its env's
 // episode; with CUTTING it may be cut before, and the next row holds what it saw last; with MASKED a row may not count, and
-// earns 0; else the pointer leads to a placeholder, which is never read.
+// earns 0; else the pointer leads to a placeholder, which is never read. REWARD_SCALE and REWARD_CLIP make of a reward the one
+// that is learnt from.
 //
 // Formulas and cases are those of gae.py and vtrace.py. Where a trajectory ends nothing of the row behind it is read, so
 // that NaN does not spread to other episodes.
+#include <rewards.cuh>
 #include <warpworld.cuh>
 
 // A step as its agent's trajectory has it.
@@ -36,7 +38,7 @@ struct Rollout {
   __device__ Step step(int t) const {
     const size_t agent = row(t) * AGENTS + FIRST + agent_id() * STRIDE;
     Step found;
-    found.reward = !MASKED || rollout_agent_mask[agent] ? rollout_rewards[agent] : 0.0f;
+    found.reward = !MASKED || rollout_agent_mask[agent] ? learnt_reward(rollout_rewards[agent]) : 0.0f;
     found.is_final = rollout_terminated[row(t)] || (LEAVING && rollout_agent_terminated[agent]);
     found.is_cut = rollout_truncated[row(t)];
     found.is_last = found.is_final || found.is_cut || (CUTTING && rollout_agent_truncated[agent]);

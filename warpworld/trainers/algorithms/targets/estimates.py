@@ -32,9 +32,17 @@ class TargetSettings(Protocol):
     def c_bar(self) -> float:
         """V-trace's limit of the ratios that carry them back."""
 
+    @property
+    def reward_scale(self) -> float:
+        """Factor of rewards."""
+
+    @property
+    def reward_clip(self) -> float | None:
+        """Size at which scaled rewards are cut off; None or 0 for none."""
+
 
 class Estimates(ABC):
-    """GAE and V-trace of one group."""
+    """GAE and V-trace of one group, from its rewards as they are learnt: scaled and cut off by the settings."""
 
     @abstractmethod
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
@@ -60,7 +68,7 @@ class TensorEstimates(Estimates):
     """GAE in C++ where values are on the cpu; else, as V-trace, by torch's operations, some for each step.
 
     Args:
-        settings: discount and limits.
+        settings: discount, limits and what is learnt of rewards.
     """
 
     def __init__(self, settings: TargetSettings) -> None:
@@ -68,7 +76,8 @@ class TensorEstimates(Estimates):
 
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
         """Implement ``Estimates``."""
-        given = {"values": values, **ends, "gamma": self._settings.gamma, "gae_lambda": self._settings.gae_lambda}
+        weights = {"gamma": self._settings.gamma, "gae_lambda": self._settings.gae_lambda}
+        given = {"values": values, **self._learnt(ends), **weights}
         found = fused_gae(**given) if values.device.type == "cpu" else None
         return gae(**given) if found is None else found
 
@@ -78,9 +87,17 @@ class TensorEstimates(Estimates):
         return vtrace(
             values=values,
             log_ratios=log_ratios,
-            **ends,
+            **self._learnt(ends),
             gamma=settings.gamma,
             gae_lambda=settings.gae_lambda,
             rho_bar=settings.rho_bar,
             c_bar=settings.c_bar,
         )
+
+    def _learnt(self, ends: Mapping[str, Any]) -> Mapping[str, Any]:
+        """``ends`` with the rewards that are learnt from."""
+        scale, limit = self._settings.reward_scale, self._settings.reward_clip
+        if scale == 1.0 and not limit:
+            return ends
+        rewards = ends["rewards"] * scale
+        return {**ends, "rewards": rewards.clamp(-limit, limit) if limit else rewards}

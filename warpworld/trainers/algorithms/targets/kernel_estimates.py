@@ -21,7 +21,7 @@ class KernelEstimates(Estimates):
     Args:
         collector: of an unsealed world.
         group: name of the group.
-        settings: discount and limits.
+        settings: discount, limits and what is learnt of rewards.
     """
 
     def __init__(self, collector: Collector, group: str, settings: TargetSettings) -> None:
@@ -44,6 +44,7 @@ class KernelEstimates(Estimates):
             {
                 **{"NUM_AGENTS": placed.size, "AGENTS": world.num_agents, "FIRST": placed.first},
                 **{"STRIDE": placed.stride, **recorded},
+                **{"REWARD_SCALE": float(settings.reward_scale), "REWARD_CLIP": float(settings.reward_clip or 0.0)},
             },
             scalars={
                 **{"num_steps": steps, "gamma": settings.gamma, "decay": settings.gamma * settings.gae_lambda},

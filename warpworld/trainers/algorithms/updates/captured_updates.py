@@ -78,7 +78,9 @@ class CapturedUpdates(Updates):
     def _begin_on_device(self) -> None:
         """Begin an update: settings that change, and permutations of rows, are read on the device."""
         learner, numbers = self.learner, self._inputs.numbers()
-        learner.parameters.rate_on_device().copy_(numbers.pop(RATE))
+        rate, wanted = learner.parameters.rate_on_device(), numbers.pop(RATE)
+        if learner.rate is None:
+            rate.copy_(wanted)
         learner.now = learner.now.model_copy(update=numbers)
         self._begin_with_rollout(self._inputs.permutation)
 

@@ -90,8 +90,8 @@ __device__ Common common_of(Sums& sums, int64_t found, const Loss& loss, int row
 
 // ---- the loss of a row -----------------------------------------------------------------------------------------------
 // The loss's derivative by the log-probability of the action.
-__device__ float pull_of(const Loss& loss, const Common& common, float clip, float log_prob, float old, float advantage,
-                         double* figures) {
+__device__ float pull_of(const Loss& loss, const Common& common, float clip, float kl_coef, float log_prob, float old,
+                         float advantage, double* figures) {
   if (!loss.surrogate) {
     figures[POLICY_LOSS] -= (double)(advantage * log_prob);
     return -advantage * common.weight;
@@ -103,7 +103,8 @@ __device__ float pull_of(const Loss& loss, const Common& common, float clip, flo
   figures[APPROX_KL] += (double)((ratio - 1.0f) - log_ratio);
   figures[OLD_APPROX_KL] -= (double)log_ratio;
   figures[CLIPFRAC] += fabsf(ratio - 1.0f) > clip ? 1.0 : 0.0;
-  return (is_clipped && outside ? 0.0f : -advantage) * ratio * common.weight;
+  const float penalty = kl_coef > 0.0f ? kl_coef * (ratio - 1.0f) : 0.0f;  // of approx_kl
+  return ((is_clipped && outside ? 0.0f : -advantage) * ratio + penalty) * common.weight;
 }
 
 // Half the squared error, or the larger one of it and that of a value near the old one; its derivative by the value.
@@ -147,7 +148,8 @@ __device__ void differentiate(float* logits, int size, int action, float pull, f
 
 // From a row's logits to their gradient; returns the value's.
 __device__ float differentiate_row(const Rows& data, const Loss& loss, const Common& common, const int* head_sizes,
-                                   float clip, float ent_coef, float* logits, float value, int row, double* figures) {
+                                   float clip, float ent_coef, float kl_coef, float* logits, float value, int row,
+                                   double* figures) {
   const bool* allowed = data.action_masks ? (const bool*)data.action_masks + (size_t)row * LOGITS : nullptr;
   const int* actions = (const int*)data.actions + (size_t)row * NUM_HEADS;
   for (int i = 0; allowed && i < LOGITS; ++i) logits[i] = allowed[i] ? logits[i] : FORBIDDEN;
@@ -160,7 +162,7 @@ __device__ float differentiate_row(const Rows& data, const Loss& loss, const Com
   }
   figures[ENTROPY] += (double)entropy;
   const float advantage = (data.at(data.advantages, row) - common.mean) * common.scale;
-  const float pull = pull_of(loss, common, clip, log_prob, data.at(data.log_probs, row), advantage, figures);
+  const float pull = pull_of(loss, common, clip, kl_coef, log_prob, data.at(data.log_probs, row), advantage, figures);
   own = logits;
   for (int head = 0; head < NUM_HEADS; own += size_of(head_sizes, head++))
     differentiate(own, size_of(head_sizes, head), actions[head], pull, ent_coef * common.weight, entropies[head]);
@@ -170,12 +172,14 @@ __device__ float differentiate_row(const Rows& data, const Loss& loss, const Com
 
 extern "C" __global__ void losses(Rows data, int64_t outputs, int64_t said, int64_t of_outputs, int64_t of_said,
                                   int64_t moments_found, int64_t head_sizes, int64_t figures_found, Setting clip_coef,
-                                  Setting ent_coef, Setting vf_coef, Loss loss, int rows, int num_envs) {
+                                  Setting ent_coef, Setting vf_coef, Setting kl_coef, Loss loss, int rows,
+                                  int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Sums, sums, 1);
   ENV_SHARED(float, tile, LANES * PITCH);
   const Common common = common_of(sums[0], moments_found, loss, rows, num_envs);
-  const float clip = clip_coef.now(), entropy_coef = ent_coef.now(), of_value = vf_coef.now() * common.weight;
+  const float clip = clip_coef.now(), entropy_coef = ent_coef.now(), penalty_coef = kl_coef.now();
+  const float of_value = vf_coef.now() * common.weight;
   double figures[NUM_FIGURES] = {};
   for (int first = env_id() * LANES; first < rows; first += num_envs * LANES) {
     const int count = min(LANES, rows - first);
@@ -187,7 +191,7 @@ extern "C" __global__ void losses(Rows data, int64_t outputs, int64_t said, int6
       const int row = first + i;
       float *logits = tile + i * PITCH, slope = 0.0f;
       if (data.counts(row))
-        slope = differentiate_row(data, loss, common, (const int*)head_sizes, clip, entropy_coef, logits,
+        slope = differentiate_row(data, loss, common, (const int*)head_sizes, clip, entropy_coef, penalty_coef, logits,
                                   ((const float*)said)[row], row, figures);
       else
         for (int k = 0; k < LOGITS; ++k) logits[k] = 0.0f;

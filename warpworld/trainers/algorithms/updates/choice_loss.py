@@ -87,7 +87,9 @@ class ChoiceLoss(TensorKernels):
         tensors = [tensor.data_ptr() for tensor in (outputs, values, of_outputs, of_values)]
         places = (moments if needs_moments else 0, self._head_sizes.data_ptr(), figures)
         flags = (terms.surrogate, terms.clip_value_loss, terms.normalise_advantages, NORM_EPS)
-        settings = [part for each in (terms.clip_coef, terms.ent_coef, terms.vf_coef) for part in _setting(each)]
+        settings = [
+            part for each in (terms.clip_coef, terms.ent_coef, terms.vf_coef, terms.kl_coef) for part in _setting(each)
+        ]
         self.launch("losses", (), (*data, *tensors, *places, *settings, *flags, count), envs)
         self.launch("diagnose", (), (figures, found.data_ptr(), envs), 1)
         del kept

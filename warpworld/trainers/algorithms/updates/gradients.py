@@ -12,7 +12,7 @@ from torch import Tensor
 from warpworld.policies import Policy, backward
 from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks, Loss
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.parameters import FlatParameters, KLRate
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.spans import LOSS, PASSES, span
 
@@ -78,13 +78,14 @@ class InCpp:
                 found = self._of_all(rows.take(part))(torch.arange(len(part)), self.loss)
             yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
-    def steps(self, rows: Experience, epoch: Epoch, max_grad_norm: float) -> Tensor | None:
+    def steps(self, rows: Experience, epoch: Epoch, max_grad_norm: float, rate: KLRate | None) -> Tensor | None:
         """Take all steps of an epoch, without Python between them, where Adam's are C++'s.
 
         Args:
             rows: that the epoch shuffles.
             epoch: the minibatches.
             max_grad_norm: to which a gradient's length is scaled down.
+            rate: the learning rate, where it follows the KL divergence.
 
         Returns:
             (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length; None where not all can be so.
@@ -93,8 +94,12 @@ class InCpp:
         step = self.parameters.native_step(max_grad_norm)
         if step is None or self.policy.preprocessing is not None or not all(epoch.lengths):
             return None
+        rule = () if rate is None else (rate.rule, rate.has_moved)
         with span(PASSES):
-            return self._of_all(rows).steps(epoch.order, epoch.lengths, self.loss, step)
+            found = self._of_all(rows).steps(epoch.order, epoch.lengths, self.loss, step, *rule)
+        if rate is not None and self.parameters.native is not None:
+            rate.note(self.parameters.native.rate)
+        return found
 
     def _of_all(self, rows: Experience) -> FusedGradients:
         return self.fused.gradients(rows.with_columns(observations=self.policy.features(rows.rows.observations)))

@@ -12,7 +12,7 @@ from torch import Tensor
 from warpworld.policies import Policy, moments, variance_of
 from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_gradient, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.parameters import FlatParameters, KLRate
 from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.algorithms.updates.gradients import InCpp, by_autograd, one_torch_thread
@@ -34,6 +34,7 @@ class Learner(Protocol):
     loss_diagnostics: ClassVar[tuple[str, ...]]
     passes_in_cpp: bool
     parameters: FlatParameters
+    rate: KLRate | None
     units: ValueUnits
 
     @property
@@ -163,6 +164,8 @@ class Updates:
         wanted, processes = self.learner.settings.num_minibatches, self.learner.processes
         minibatches = Minibatches(batch, wanted, processes, self.keeps_all, self._shuffler)
         self.passes.begin(minibatches, permutations, recomputed)
+        if self.learner.rate is not None:
+            self.learner.rate.begin()
 
     def _pass(self, count: int = 1) -> None:
         if self.passes.minibatches.total:
@@ -190,7 +193,7 @@ class Updates:
         learner, rows = self.learner, minibatches.rows
         # all steps in one call of C++
         if self._in_cpp is not None and learner.passes_in_cpp:
-            found = self._in_cpp.steps(rows, epoch, learner.settings.max_grad_norm)
+            found = self._in_cpp.steps(rows, epoch, learner.settings.max_grad_norm, learner.rate)
             if found is not None:
                 return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]]
         # or one by one
@@ -210,6 +213,8 @@ class Updates:
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step along the present gradient; adds its length to the loss's diagnostics."""
+        if self.learner.rate is not None and diagnostics:
+            self.learner.rate.follow(diagnostics["approx_kl"])
         return {**diagnostics, "grad_norm": self.learner.parameters.step(self.learner.settings.max_grad_norm)}
 
     # ---- diagnostics -------------------------------------------------------------------------------------------------

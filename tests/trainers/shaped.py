@@ -1,0 +1,42 @@
+"""Environments that scale their rewards and cut them off themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from tests.trainers.scattered import Scattered
+from tests.trainers.small_worlds import Aim
+
+
+class Shaped(Scattered):
+    """Choices of actions; an agent earns ``clip(factor * reward, -limit, limit)``."""
+
+    @dataclass(frozen=True)
+    class Params(Scattered.Params):
+        factor: float = 1.0
+        limit: float = 1e9
+
+    params: Params
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        super()._step(arrays, active)
+        arrays["rewards"] = (self.params.factor * arrays["rewards"]).clamp(-self.params.limit, self.params.limit)
+
+
+class ShapedAim(Aim):
+    """Actions in a Box."""
+
+    @dataclass(frozen=True)
+    class Params(Aim.Params):
+        high: tuple[float, ...] = (3.0, 1.0)
+        factor: float = 1.0
+        limit: float = 1e9
+
+    params: Params
+
+    def _step(self, arrays: Any, active: Tensor) -> None:
+        super()._step(arrays, active)
+        arrays["rewards"] = (self.params.factor * arrays["rewards"]).clamp(-self.params.limit, self.params.limit)
