@@ -16,7 +16,7 @@ from .floors import add_floors
 from .part import FAILED, RUNNING, SKIPPED, UNFINISHED, Part
 from .parts import PARTS
 from .process import run_part
-from .results import DEFAULT_PATH, keep_parts, new_results, put, put_skipped, read_results, write
+from .results import DEFAULT_PATH, adopt_parts, keep_parts, new_results, put, put_skipped, read_results, write
 from .stop import Stop
 from .summary import print_summary
 
@@ -44,6 +44,8 @@ def main(arguments: Sequence[str] | None = None, began: float | None = None) -> 
         path = DEFAULT_PATH
     if given.page:
         return page.main(path or DEFAULT_PATH, given.page)
+    if given.adopt:
+        return _adopt(path or DEFAULT_PATH, given.adopt)
     chosen = _chosen(given.only)
     results = new_results(given.device, given.quick, given.commit)
     if given.only and path is not None:
@@ -60,6 +62,15 @@ def main(arguments: Sequence[str] | None = None, began: float | None = None) -> 
     if path is not None:
         print(f"details: {path}")
     return _exit_status([part for part in chosen if part.correctness], results)
+
+
+def _adopt(path: Path, other: Path) -> int:
+    results, earlier = (read_results(each) for each in (path, other))
+    if results is None or earlier is None:
+        raise SystemExit(f"{other if results else path} holds no results of the GPU suite")
+    print(f"taken from {other}: {', '.join(adopt_parts(results, earlier)) or 'nothing'}")
+    write(results, path)
+    return 0
 
 
 def _exit_status(checks: Sequence[Part], results: dict[str, Any]) -> int:
@@ -84,6 +95,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--logs", type=Path, metavar="DIR", help="keep all that parts print, a folder for each part")
     parser.add_argument(
         "--page", type=Path, nargs="?", const=page.DEFAULT_PAGE, help="write docs/performance.md from FILE; run nothing"
+    )
+    parser.add_argument(
+        "--adopt",
+        type=Path,
+        metavar="OTHER",
+        help="take the parts that FILE lacks from a run of another commit; run nothing",
     )
     parser.add_argument("--forecast", type=forecast.rates, metavar="RATES", help=forecast.HELP)
     return parser

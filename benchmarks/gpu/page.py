@@ -74,9 +74,18 @@ def _conditions(results: Results) -> str:
     return (
         f"Measured on {results['date']} at commit {str(results['commit'])[:10]}: {results['device']}, driver {driver}, "
         f"CUDA of torch {machine.get('cuda_of_torch')}; {packages}; host {results['host']['device']} with "
-        f"{results['host']['cores']} cores. `python -m benchmarks.gpu --page` writes this page from "
-        "`benchmarks/results/gpu.json`."
+        f"{results['host']['cores']} cores. {_of_other_commits(results)}`python -m benchmarks.gpu --page` writes this "
+        "page from `benchmarks/results/gpu.json`."
     )
+
+
+def _of_other_commits(results: Results) -> str:
+    """Sentences that name the parts of earlier runs, each with a space behind it."""
+    by_commit: dict[str, list[str]] = {}
+    for name, part in results["parts"].items():
+        if "commit" in part:
+            by_commit.setdefault(f"{part['commit'][:10]}, measured on {part['date'][:10]}", []).append(name)
+    return "".join(f"Of commit {commit}: {', '.join(names)}. " for commit, names in by_commit.items())
 
 
 def _targets(results: Results) -> str:

@@ -19,6 +19,7 @@ from .trace import Event, busy, largest_gap, record
 
 SAMPLERS = ("ww_entry_sample", "ww_entry_act")
 ENV = ("ww_entry_step", "ww_entry_reset", "ww_entry_idle")  # idle: the world's own work with no kernel behind it
+UPDATE = tuple(f"ww_entry_{name}" for name in ("estimate", "moments", "losses", "diagnose", "backward", "draw_keys"))
 OURS = "ww_"  # how all kernels that the package emits begin
 FILL = "FillFunctor"  # of torch's zero_(), which no policy calls
 WARM_UP, REPEATS = 3, 5
@@ -90,6 +91,8 @@ def _kind(event: Event, is_update: bool) -> str:
         return "sampling"
     if event.name.startswith(ENV):
         return "env"
+    if event.name.startswith(UPDATE):
+        return "update"
     if event.name.startswith(OURS):
         return "other"
     if is_update:

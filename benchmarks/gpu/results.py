@@ -56,6 +56,20 @@ def keep_parts(results: dict[str, Any], earlier: dict[str, Any] | None) -> None:
         results["device"] = earlier["device"] or results["device"]
 
 
+def adopt_parts(results: dict[str, Any], earlier: dict[str, Any]) -> list[str]:
+    """Take over the parts that a run lacks from one of another commit, which each of them then names; returns them.
+
+    Raises:
+        SystemExit: the runs are of different devices or sizes.
+    """
+    for key in ("device", "quick"):
+        if earlier[key] != results[key]:
+            raise SystemExit(f"{key} of these runs: {results[key]} and {earlier[key]}; expected the same")
+    lacking = {name: part for name, part in earlier["parts"].items() if name not in results["parts"]}
+    results["parts"] |= {name: {"commit": earlier["commit"], **part} for name, part in lacking.items()}
+    return list(lacking)
+
+
 def put(results: dict[str, Any], name: str, title: str, result: dict[str, Any]) -> None:
     """Add how a part ended, and when."""
     found = result["figures"].get("device")

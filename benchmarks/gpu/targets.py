@@ -43,9 +43,9 @@ def row(results: Results, part: str, column: str, value: str = "env_steps_per_s"
     return next((found[value] for found in rows if found.get("column") == column), None)
 
 
-def ratio(results: Results, ours: str, theirs: str, column: str) -> float | None:
-    """How many times the env steps of a peer's part ours makes in the same time."""
-    first, second = row(results, ours, column), row(results, theirs, column)
+def ratio(results: Results, ours: str, theirs: str, column: str, own_column: str | None = None) -> float | None:
+    """How many times a peer's env steps ours makes in the same time, in the column of that name or another one."""
+    first, second = row(results, ours, own_column or column), row(results, theirs, column)
     return first / second if first and second else None
 
 
@@ -100,6 +100,13 @@ TARGETS = (
         "times",
         True,
         lambda r: ratio(r, *CONTINUOUS, "training"),
+    ),
+    Target(
+        "... training in bf16 beside WarpDrive's, which is float32",
+        5.0,
+        "times",
+        True,
+        lambda r: ratio(r, *CONTINUOUS, "training", "training, bf16"),
     ),
     Target(
         "cartpole 65,536, random actions",

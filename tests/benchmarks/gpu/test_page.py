@@ -40,6 +40,12 @@ def test_events_are_read_in_order_and_added_up() -> None:
     assert trace.largest_gap(found) == pytest.approx(15e-6)
 
 
+def test_kernels_of_updates_are_not_those_of_statistics() -> None:
+    names = ("ww_entry_step", "ww_entry_add_episodes", "ww_entry_estimate_gae", "ww_entry_losses", "ww_entry_backward")
+    found = kinds_of([Event(name, "kernel", 0.0, 1.0) for name in names])
+    assert found == ["env", "other", "update", "update", "update"]
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_without_a_device_nothing_is_seen() -> None:
     assert trace.record(lambda: None, "cpu") == ([], 0.0, 0)
@@ -263,3 +269,30 @@ def test_the_table_fits_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
     assert any("missed" in line and "training beside" in line for line in lines)
     assert any("step 3: x differs" in line for line in lines)
     assert "of the arithmetic limit of a view: explorer 5.1%; the limit is that of a card" in lines
+
+
+def test_parts_of_another_commit_are_taken_and_named(tmp_path: Path) -> None:
+    def written(name: str, commit: str, parts: dict[str, Any], device: str = "GPU") -> Path:
+        results = {
+            "version": 1,
+            "date": "2026-01-02",
+            "commit": commit,
+            "device": device,
+            "quick": False,
+            "parts": parts,
+        }
+        (tmp_path / name).write_text(json.dumps(results))
+        return tmp_path / name
+
+    new = written("new.json", "b" * 40, {"eyes": {"date": "2026-01-02", "figures": {}}})
+    old = written("old.json", "a" * 40, {name: {"date": "2026-01-01", "figures": {}} for name in ("eyes", "cartpole")})
+    assert main.main(["--adopt", str(old), "--save", str(new)]) == 0
+    found = json.loads(new.read_text())
+    assert found["parts"]["eyes"]["date"] == "2026-01-02" and "commit" not in found["parts"]["eyes"]
+    assert found["parts"]["cartpole"] == {"commit": "a" * 40, "date": "2026-01-01", "figures": {}}
+    assert page._of_other_commits(found) == f"Of commit {'a' * 10}, measured on 2026-01-01: cartpole. "
+    other = written("other.json", "a" * 40, {}, device="another GPU")
+    with pytest.raises(SystemExit, match=r"device of these runs: GPU and another GPU; expected the same"):
+        main.main(["--adopt", str(other), "--save", str(new)])
+    with pytest.raises(SystemExit, match=r"none\.json holds no results of the GPU suite"):
+        main.main(["--adopt", str(tmp_path / "none.json"), "--save", str(new)])

@@ -56,15 +56,19 @@ def test_result_and_gradients(
     activated = {"relu": torch.relu, "tanh": torch.tanh, "none": torch.clone}[activation]
     exact = activated(read @ weights.t() + rounded(bias))
     lost = SUMMED * (read.abs() @ weights.abs().t() + rounded(bias).abs())
+    if DEVICE.type == "cuda":  # for a narrow layer torch rounds the product, and then its sum with the bias
+        lost += ROUNDING * (read @ weights.t()).abs()
     assert found.dtype == torch.bfloat16
     twice = 2.1 * ROUNDING  # before the activation and behind it
     assert ((found.double() - exact).abs() <= twice * exact.abs() + lost).all()
     # gradients, of the result that was found
     upstream = torch.randn(rows, outputs, generator=torch.Generator().manual_seed(seed)).to(DEVICE, torch.bfloat16)
     found.backward(upstream)
-    said = found.detach().double()
-    slope = {"relu": (said > 0).double(), "tanh": 1.0 - said**2, "none": torch.ones_like(said)}[activation]
-    through = slope * upstream.double()
+    said = found.detach()
+    if activation == "tanh":  # torch's own operator, whose steps a GPU rounds one by one
+        through = torch.ops.aten.tanh_backward(upstream, said).double()
+    else:
+        through = upstream.double() * (said > 0 if activation == "relu" else torch.ones_like(said))
     loss = ROUNDING * through.abs()  # by being rounded to bfloat16
     pairs = ((x, through @ weights, loss @ weights.abs()), (weight, through.t() @ read, loss.t() @ read.abs()))
     for leaf, right, lost in (*pairs, (bias, through.sum(0), loss.sum(0))):
