@@ -54,6 +54,13 @@ class OnPolicy(Algorithm):
     passes_in_cpp: bool = True
     settings: OnPolicySettings
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Leave a loss of its own to autograd, unless the class has ``loss_terms`` of its own, too."""
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if ("loss_of" in own or "losses" in own) and "loss_terms" not in own:
+            cls.loss_terms = OnPolicy.loss_terms  # type: ignore[method-assign]
+
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
         self.now = self._settings_at(0)
@@ -85,7 +92,10 @@ class OnPolicy(Algorithm):
         """
 
     def loss_terms(self) -> LossTerms | None:
-        """Terms of the same loss, for C++ and kernels; None leaves its gradient to autograd."""
+        """Terms of the same loss, for C++ and kernels; None leaves its gradient to autograd.
+
+        A class that defines ``loss_of`` or ``losses`` has none unless it defines this, too.
+        """
         return None
 
     def rate_rule(self) -> RateRule | None:
