@@ -26,6 +26,13 @@ class Shared(nn.Module):
         return self.worth(self.trunk(observations)).squeeze(-1)
 
 
+class Indifferent(Shared):
+    """Its values depend on no parameter."""
+
+    def critic(self, observations: Tensor) -> Tensor:
+        return torch.zeros(observations.shape[:-1], device=observations.device)
+
+
 class NoCritic(nn.Module):
     def actor(self, observations: Tensor) -> Tensor:
         return observations

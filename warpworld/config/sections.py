@@ -42,7 +42,7 @@ class TrainerConfig(Section):
         default=True,
         description=(
             "run packaged networks without torch: on cpu with their gradients, in C++; on cuda small ones in a kernel, "
-            "where they act; false leaves all to torch; or required"
+            "where they act, and parts of updates in kernels; false leaves all to torch; or required"
         ),
     )
     precision: Literal["float32", "tf32", "bf16"] = Field(

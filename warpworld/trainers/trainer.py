@@ -96,6 +96,8 @@ class Trainer:
         self._declare(config)
         if trainer.fused and self.world.captures:
             fuse_acting(self.collector, config, required)
+            for algorithm in self.algorithms.values():
+                algorithm.use_kernels(self.collector)
         # statistics and checkpoints
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)

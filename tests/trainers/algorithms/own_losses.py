@@ -66,6 +66,26 @@ class Between(MAPPO):
         return turned(super().loss_of(log_probs, entropies, values, minibatch), -1.0)
 
 
+class MixedPPOSettings(PPOSettings):
+    """Settings of ``MixedPPO``."""
+
+    algorithm: Literal["tests.trainers.algorithms.own_losses:MixedPPO"] = f"{FOLDER}:MixedPPO"  # type: ignore[assignment]
+
+
+class Marking:
+    """A mixin with a loss."""
+
+    def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
+        """PPO's, marked."""
+        return turned(super().loss_of(log_probs, entropies, values, minibatch), -1.0)  # type: ignore[misc]
+
+
+class MixedPPO(Marking, PPO):
+    """PPO with the loss of a mixin."""
+
+    Settings = MixedPPOSettings
+
+
 class OwnMAPPO(Between):
     """An algorithm that inherits a loss that is no packaged one."""
 

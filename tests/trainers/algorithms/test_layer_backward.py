@@ -15,7 +15,7 @@ from warpworld.policies.layers import linear_tanh as tanh_module
 from warpworld.policies.layers import run_layers
 from warpworld.policies.networks.mlp import MLP
 from warpworld.trainers.algorithms.updates import layer_backward
-from warpworld.trainers.algorithms.updates.layer_backward import LayerKernels, give_kernels
+from warpworld.trainers.algorithms.updates.layer_backward import LayerKernels, give_backward_kernels
 
 SIZES = [(1, 1), (4, 64), (21, 32), (32, 32), (71, 33), (128, 64), (7, 5)]
 
@@ -60,13 +60,14 @@ def test_a_policy_s_layers_learn_the_same(activation: Any, monkeypatch: pytest.M
     """Through the layers of a model, with the ways of a GPU."""
     for module in (relu_module, tanh_module):
         monkeypatch.setattr(module, "in_float32_on_gpu", lambda x, weight: True)
-    monkeypatch.setattr(layer_backward, "LEAST_ROWS", 1)
+    for least in ("LEAST_ROWS", "LEAST_ENVS"):
+        monkeypatch.setattr(layer_backward, least, 1)
     torch.manual_seed(0)
     world = warpworld.make("cartpole", num_envs=4)
     model = MLP(world.groups["agent"].observation, 2, hidden_sizes=(16, 8), activation=activation).to(world.device)
     plain = copy.deepcopy(model)
     policy: Any = nn.ModuleList([model])
-    give_kernels(policy, world)
+    give_backward_kernels(policy, world)
     assert model.actor_layers[0].backward_kernels is model.critic_layers[0].backward_kernels
     world.reset()
     x = torch.randn(300, 4).to(world.device)
@@ -83,5 +84,21 @@ def test_a_policy_s_layers_learn_the_same(activation: Any, monkeypatch: pytest.M
 def test_wide_layers_are_torchs() -> None:
     world = warpworld.make("cartpole", num_envs=2)
     layers: Any = nn.Sequential(nn.Linear(4, 65), nn.Tanh(), nn.Linear(65, 2), nn.Linear(129, 3), nn.ReLU())
-    give_kernels(layers, world)
+    give_backward_kernels(layers, world)
     assert not any(hasattr(layer, "backward_kernels") for layer in layers)
+
+
+def test_a_layer_with_two_activations_is_torchs() -> None:
+    world = warpworld.make("cartpole", num_envs=2)
+    shared = nn.Linear(4, 4)
+    layers: Any = nn.ModuleList([nn.Sequential(shared, nn.Tanh()), nn.Sequential(shared, nn.ReLU())])
+    give_backward_kernels(layers, world)
+    assert not hasattr(shared, "backward_kernels")
+
+
+def test_they_are_for_many_rows_of_many_envs() -> None:
+    for num_envs, rows, takes in ((128, 4096, True), (128, 4095, False), (127, 10_000, False), (300, 5000, True)):
+        world = warpworld.make("cartpole", num_envs=num_envs)
+        kernels = LayerKernels(world, 2, 2, True)
+        world.reset()
+        assert kernels.takes(torch.zeros(rows, 2, device=world.device)) is takes

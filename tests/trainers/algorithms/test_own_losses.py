@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from torch import nn
 
 from warpworld.config import config_from_dict
 from warpworld.trainers.algorithms.ppo import PPO
 from warpworld.trainers.trainer import Trainer
 
 
-@pytest.mark.parametrize("name", ["OwnPPO", "OwnA2C", "OwnMAPPO"])
+@pytest.mark.parametrize("name", ["OwnPPO", "OwnA2C", "OwnMAPPO", "MixedPPO"])
 def test_it_is_learnt_by(name: str) -> None:
     trainer = Trainer(
         config_from_dict(
@@ -22,6 +23,39 @@ def test_it_is_learnt_by(name: str) -> None:
     )
     trainer._iterate()
     assert trainer.measured()["losses/agent/policy_loss"] > 900.0  # its mark
+
+
+def test_values_may_depend_on_no_parameter() -> None:
+    model = {"type": "tests.policies.my_models:Indifferent"}
+    trainer = Trainer(
+        config_from_dict(
+            {
+                "name": "cartpole",
+                "trainer": {"num_envs": 8, "num_steps": 8, "total_env_steps": 192},
+                "policy": {"agent": {"model": model, "update_epochs": 1}},
+            }
+        )
+    )
+    for _ in range(3):
+        trainer._iterate()
+    assert trainer.measured()["losses/agent/value_loss"] > 0.0
+
+
+@pytest.mark.cuda_backend
+@pytest.mark.parametrize("fused", [True, False])
+def test_kernels_take_updates_where_networks_may_run_without_torch(fused: bool) -> None:
+    trainer = Trainer(
+        config_from_dict(
+            {
+                "name": "cartpole",
+                "trainer": {"num_envs": 8, "num_steps": 8, "total_env_steps": 64, "fused": fused},
+                "policy": {"agent": {}},
+            }
+        )
+    )
+    layers = [module for module in trainer.policies["agent"].modules() if isinstance(module, nn.Linear)]  # type: ignore[union-attr]
+    assert any(hasattr(layer, "backward_kernels") for layer in layers) is fused
+    assert (trainer.algorithms["agent"].updates._loss is not None) is fused  # type: ignore[attr-defined]
 
 
 def test_a_class_that_says_what_its_loss_is_made_of_keeps_that() -> None:

@@ -82,7 +82,8 @@ WW_FUNCTION bool ww_fits(const ww_copy& copy) {
   return (all | copy.target_stride | copy.source_stride | (copy.row ? copy.row_stride : 0)) % sizeof(Word) == 0;
 }
 
-WW_FUNCTION void ww_copy_block(const ww_context& world, const ww_copy& copy) {
+// A function of its own: within an author's kernel it would cost registers that kernel needs.
+static __device__ __noinline__ void ww_copy_block(const ww_context& world, const ww_copy& copy) {
   const uint64_t row_offset = copy.row ? *copy.row * copy.row_stride : 0;
   if (ww_fits<ww_four_words>(copy))
     ww_copy_block<ww_four_words>(world, copy, row_offset);

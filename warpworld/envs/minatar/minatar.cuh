@@ -1,6 +1,7 @@
 // What games of MinAtar share: sticky actions, and a screen of 10 x 10 cells.
 #pragma once
 
+#include <clearing.cuh>
 #include <warpworld.cuh>
 
 constexpr int SIDE = 10;
@@ -23,12 +24,9 @@ WW_FUNCTION int sticky_action(const Sticky& sticky, Random& random) {
 // What the agent of this env sees, (channels, 10, 10): channel by channel, and row by row from the top.
 class Screen {
  public:
-  // A dark one, darkened in words: a GPU takes as long for a store of one byte as for one of four.
+  // A dark one.
   explicit WW_METHOD Screen(bool* observations) : cells_(observations + (size_t)agent_index() * OBSERVATION_SIZE) {
-    static_assert(OBSERVATION_SIZE % sizeof(uint4) % sizeof(unsigned) == 0, "a screen ends with a word");
-    constexpr int fours = OBSERVATION_SIZE % sizeof(uint4) ? 0 : OBSERVATION_SIZE / sizeof(uint4);
-    for (int k = 0; k < fours; ++k) ((uint4*)cells_)[k] = make_uint4(0u, 0u, 0u, 0u);
-    for (int k = 4 * fours; k < OBSERVATION_SIZE / (int)sizeof(unsigned); ++k) ((unsigned*)cells_)[k] = 0u;
+    clear_bytes<OBSERVATION_SIZE>(cells_);
   }
   WW_METHOD void light(int channel, int x, int y, bool is_lit = true) const {
     cells_[(channel * SIDE + y) * SIDE + x] = is_lit;

@@ -47,29 +47,26 @@ class CudaProgram:
         streams = {0: None, own_stream.handle: own_stream}
 
         def launch_on(stream: Any) -> None:
-            try:
-                for launch, grid, block, arguments in launches:
-                    launch(grid, block, arguments, 0, stream)
-            except drv_error as error:
-                raise self._explained(error, arguments) from error
+            while True:  # a function that calls itself would keep itself, its kernels and its memory alive
+                try:
+                    for launch, grid, block, arguments in launches:
+                        launch(grid, block, arguments, 0, stream)
+                    return
+                except drv_error as error:
+                    if not driver.adopt_thread():
+                        raise self._explained(error, arguments) from error
+                # the thread had no context, so that the first launch was refused
 
         acquire, release = driver.turn.acquire, driver.turn.release
 
-        # what is called for every launch: no function more than it takes, and a lock in half the time of a `with`
         def run() -> None:
-            acquire()
+            acquire()  # half as long as a `with` takes
             try:
                 handle = current_stream()
-                if handle not in streams:
+                if handle in streams:
+                    launch_on(streams[handle])
+                else:
                     gpu.beside(own_stream.handle, lambda: launch_on(own_stream))
-                    return
-                stream = streams[handle]
-                for launch, grid, block, arguments in launches:
-                    launch(grid, block, arguments, 0, stream)
-            except drv_error as error:
-                if not driver.adopt_thread():
-                    raise self._explained(error, arguments) from error
-                launch_on(stream)  # the thread had no context, so that the first launch was refused
             finally:
                 release()
 

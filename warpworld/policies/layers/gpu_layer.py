@@ -19,7 +19,7 @@ class LayerBackward(Protocol):
         """Whether they are for as many rows as ``gradient`` has."""
 
     def __call__(
-        self, gradient: Tensor, said: Tensor, x: Tensor, is_asked: bool
+        self, gradient: Tensor, said: Tensor, x: Tensor, is_needed: bool
     ) -> tuple[Tensor | None, Tensor, Tensor]:
         """Gradients before the activation, of the weights and of the biases.
 
@@ -27,7 +27,7 @@ class LayerBackward(Protocol):
             gradient: (rows, outputs) float32, behind the activation.
             said: (rows, outputs) float32, what the layer and its activation gave.
             x: (rows, inputs) float32, what the layer read.
-            is_asked: whether the first of them is wanted; it is None where not.
+            is_needed: whether the first of them is; it is None where not.
         """
 
 
@@ -74,13 +74,13 @@ class _GpuLayer(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None, None]:
         x, weight, result = ctx.saved_tensors
-        asked = ctx.needs_input_grad[0]
+        needed = ctx.needs_input_grad[0]
         if ctx.kernels is not None and ctx.kernels.takes(gradient):
-            through, at_weight, at_bias = ctx.kernels(gradient.contiguous(), result, x.contiguous(), asked)
+            through, at_weight, at_bias = ctx.kernels(gradient.contiguous(), result, x.contiguous(), needed)
         else:
             through = _before(gradient, result, ctx.activation)
             at_weight, at_bias = through.t() @ x, through.sum(0)
-        return through @ weight if asked else None, at_weight, at_bias, None, None
+        return through @ weight if needed else None, at_weight, at_bias, None, None
 
 
 def _before(gradient: Tensor, result: Tensor, activation: Activation) -> Tensor:

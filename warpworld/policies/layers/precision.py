@@ -103,11 +103,12 @@ def backward_from(tensors: Sequence[Tensor], gradients: Sequence[Tensor]) -> Non
     """``torch.autograd.backward`` from tensors with gradients like them, likewise.
 
     Args:
-        tensors: on one device.
+        tensors: on one device; what depends on no parameter is left out.
         gradients: of a loss at each of them.
     """
+    pairs = [pair for pair in zip(tensors, gradients, strict=True) if pair[0].requires_grad]
     with _in_their_dtypes(tensors[0]):
-        torch.autograd.backward(list(tensors), list(gradients))
+        torch.autograd.backward([tensor for tensor, _ in pairs], [gradient for _, gradient in pairs])
 
 
 def _in_their_dtypes(x: Tensor) -> AbstractContextManager[Any]:

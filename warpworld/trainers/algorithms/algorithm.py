@@ -81,6 +81,9 @@ class Algorithm(ABC):
         algorithm needs are added to ``collector.world``.
         """
 
+    def use_kernels(self, collector: Collector) -> None:  # noqa: B027 (most algorithms have none)
+        """Let kernels take what torch does in updates on a GPU; after ``declare``, before the world is sealed."""
+
     @abstractmethod
     def learn(self, progress: Progress) -> Mapping[str, Tensor]:
         """Learn from what was recorded of the latest T steps.

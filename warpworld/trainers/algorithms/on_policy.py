@@ -55,10 +55,10 @@ class OnPolicy(Algorithm):
     settings: OnPolicySettings
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Leave a loss of its own to autograd, unless the class has ``loss_terms`` of its own, too."""
+        """Leave a loss to autograd where the class, base or mixin that brings it does not bring ``loss_terms``, too."""
         super().__init_subclass__(**options)
-        own = vars(cls)
-        if ("loss_of" in own or "losses" in own) and "loss_terms" not in own:
+        loss_of, losses, terms = (_place_of(cls, name) for name in ("loss_of", "losses", "loss_terms"))
+        if min(loss_of, losses) < terms:
             cls.loss_terms = OnPolicy.loss_terms  # type: ignore[method-assign]
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
@@ -145,6 +145,11 @@ class OnPolicy(Algorithm):
             self._rollout.record(group, self.policy)
         if collector.world.captures and not self.processes.several:
             self.updates = CapturedUpdates(self, collector)
+
+    def use_kernels(self, collector: Collector) -> None:
+        """Let kernels take losses and the way back through narrow layers, where updates are captured."""
+        if isinstance(self.updates, CapturedUpdates):
+            self.updates.use_kernels(collector.world)
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """Update once from the rollout in the store."""
@@ -236,3 +241,8 @@ class OnPolicy(Algorithm):
         """
         self.parameters.load_state(saved["optimizer"])
         self.updates.forget()
+
+
+def _place_of(cls: type, name: str) -> int:
+    """The place of the class that defines an attribute in the order in which Python looks for it."""
+    return next(place for place, each in enumerate(cls.__mro__) if name in vars(each))

@@ -160,12 +160,12 @@ class Sequences:
 
 
 def _turned(rows: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """Rows (A * B, ...) of a shape (A, B) with the other one first, (B, A, ...): a view, or of rows of bytes a copy.
+    """Rows (A * B, ...) of a shape (A, B) with the other one first, (B, A, ...): a view, or of bytes on a GPU a copy.
 
     Bytes are copied eight at a time: one by one they take a GPU as long as so many floats.
     """
     turned = rows.unflatten(0, shape).transpose(0, 1)
-    if rows.dtype != torch.uint8 or rows.dim() != 2 or rows.shape[1] % WORD or not rows.is_contiguous():
+    if not rows.is_cuda or rows.dtype != torch.uint8 or rows.shape[1] % WORD or not rows.is_contiguous():
         return turned
     return turned.view(torch.int64).contiguous().view(torch.uint8) if rows.storage_offset() % WORD == 0 else turned
 

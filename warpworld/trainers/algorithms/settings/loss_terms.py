@@ -13,6 +13,8 @@ from warpworld.policies.fused import Loss
 class LossTerms:
     """``policy_loss - ent_coef * entropy + vf_coef * value_loss + kl_coef * approx_kl``.
 
+    Where updates are captured, each coefficient may be a () float32 tensor.
+
     Attributes:
         surrogate: True for PPO's clipped surrogate, False for advantage actor-critic's ``-log_prob * advantage``.
         clip_value_loss: take the larger of the plain value loss and that of a value clipped around the old one.
@@ -20,8 +22,7 @@ class LossTerms:
         clip_coef: limit of both.
         ent_coef: weight of the entropy.
         vf_coef: weight of the value loss.
-        kl_coef: weight of the divergence from the policy that acted, of the surrogate. Where updates are captured, each
-            coefficient may be a () float32 tensor.
+        kl_coef: weight of the divergence from the policy that acted, of the surrogate.
     """
 
     surrogate: bool = False

@@ -15,12 +15,13 @@ from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, T
 from warpworld.trainers.algorithms.updates.choice_loss import ChoiceLoss, choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
-from warpworld.trainers.algorithms.updates.layer_backward import give_kernels
+from warpworld.trainers.algorithms.updates.layer_backward import give_backward_kernels
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Learner, Updates
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.spans import LOSS, span
+from warpworld.world import World
 
 RATE = "learning_rate"
 
@@ -44,9 +45,13 @@ class CapturedUpdates(Updates):
         steps = 1 if isinstance(learner.policy, RecurrentPolicy) else collector.num_steps
         rows = steps * world.num_envs * sum(world.groups[group].size for group in settings.groups)
         self._inputs = DeviceInputs(collector, "_".join(settings.groups), rows, self._numbers)
-        self._loss = choice_loss(learner.policy, world)
-        give_kernels(learner.policy, world)
+        self._loss: ChoiceLoss | None = None
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
+
+    def use_kernels(self, world: World) -> None:
+        """Let kernels take losses and the way back through narrow layers; the world is not sealed."""
+        self._loss = choice_loss(self.learner.policy, world)
+        give_backward_kernels(self.learner.policy, world)
 
     # ---- on the host -------------------------------------------------------------------------------------------------
     def from_rollout(self, generator: torch.Generator) -> None:

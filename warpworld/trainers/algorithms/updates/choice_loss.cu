@@ -18,6 +18,11 @@ struct Setting {
   __device__ float now() const { return address ? *(const float*)address : number; }
 };
 
+// The coefficients of a loss.
+struct Coefficients {
+  Setting clip, entropy, value, kl;
+};
+
 // What is learnt from, (rows, ...) each.
 struct Rows {
   int64_t actions, log_probs, advantages, returns, values, mask, action_masks;
@@ -171,15 +176,14 @@ __device__ float differentiate_row(const Rows& data, const Loss& loss, const Com
 }
 
 extern "C" __global__ void losses(Rows data, int64_t outputs, int64_t said, int64_t of_outputs, int64_t of_said,
-                                  int64_t moments_found, int64_t head_sizes, int64_t figures_found, Setting clip_coef,
-                                  Setting ent_coef, Setting vf_coef, Setting kl_coef, Loss loss, int rows,
-                                  int num_envs) {
+                                  int64_t moments_found, int64_t head_sizes, int64_t figures_found,
+                                  Coefficients coefficients, Loss loss, int rows, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Sums, sums, 1);
   ENV_SHARED(float, tile, LANES * PITCH);
   const Common common = common_of(sums[0], moments_found, loss, rows, num_envs);
-  const float clip = clip_coef.now(), entropy_coef = ent_coef.now(), penalty_coef = kl_coef.now();
-  const float of_value = vf_coef.now() * common.weight;
+  const float clip = coefficients.clip.now(), entropy_coef = coefficients.entropy.now();
+  const float penalty_coef = coefficients.kl.now(), of_value = coefficients.value.now() * common.weight;
   double figures[NUM_FIGURES] = {};
   for (int first = env_id() * LANES; first < rows; first += num_envs * LANES) {
     const int count = min(LANES, rows - first);

@@ -35,7 +35,7 @@ __device__ void read_numbers(const float* numbers, float (&read)[COUNT]) {
 }
 
 // gradient, said and through (rows, OUTPUTS), fed (rows, INPUTS); found (num_envs, OUTPUTS * INPUTS + OUTPUTS): gradients of
-// weights, and behind them those of biases. through may be 0, where no one asks for it.
+// weights, and behind them those of biases. through is 0 where it is not needed.
 extern "C" __global__ void backward(int64_t gradient, int64_t said, int64_t fed, int64_t through, int64_t found, int rows,
                                     int num_envs) {
   if (env_id() >= num_envs) return;

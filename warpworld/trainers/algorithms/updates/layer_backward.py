@@ -17,9 +17,10 @@ MOST_OUTPUTS, MOST_INPUTS = 64, 128  # of a layer: wider ones are torch's
 LEAST_ROWS = 4096  # with fewer, a launch is what takes time
 LANES, TILE = 128, 32  # threads of an env, and rows that they take at once
 MOST_ENVS = 1024  # that work: each gives sums of its own
+LEAST_ENVS = 128  # with fewer, most of a GPU's multiprocessors would have no block
 
 
-def give_kernels(policy: Policy, world: World) -> None:
+def give_backward_kernels(policy: Policy, world: World) -> None:
     """Let kernels run the way back through a policy's layers with an activation behind, where they are narrow enough.
 
     What they give differs from torch's by the rounding of float32.
@@ -28,14 +29,14 @@ def give_kernels(policy: Policy, world: World) -> None:
         policy: on the world's device; torch runs the layers of a copy.
         world: that is not sealed.
     """
-    made = dict[tuple[int, int, bool], LayerKernels]()
+    made, kinds = dict[tuple[int, int, bool], LayerKernels](), dict[nn.Linear, set[bool]]()
     sequences = [module for module in policy.modules() if isinstance(module, nn.Sequential)]
     for layer, behind in (pair for sequence in sequences for pair in pairwise(sequence)):
-        if type(layer) is not nn.Linear or layer.bias is None or type(behind) not in (nn.Tanh, nn.ReLU):
-            continue
-        inputs, outputs, is_tanh = layer.in_features, layer.out_features, type(behind) is nn.Tanh
-        if outputs <= MOST_OUTPUTS and inputs <= MOST_INPUTS:
-            key = inputs, outputs, is_tanh
+        if type(layer) is nn.Linear and layer.bias is not None and type(behind) in (nn.Tanh, nn.ReLU):
+            kinds.setdefault(layer, set()).add(type(behind) is nn.Tanh)
+    for layer, (is_tanh, *others) in kinds.items():
+        if layer.out_features <= MOST_OUTPUTS and layer.in_features <= MOST_INPUTS and not others:
+            key = layer.in_features, layer.out_features, is_tanh
             made[key] = made.get(key) or LayerKernels(world, *key)
             layer.backward_kernels = made[key]  # type: ignore[assignment]
 
@@ -60,15 +61,19 @@ class LayerKernels(TensorKernels):
 
     def takes(self, gradient: Tensor) -> bool:
         """Implement ``LayerBackward``."""
-        return len(gradient) >= LEAST_ROWS and gradient.dtype == torch.float32 and self.is_here(gradient)
+        is_much = len(gradient) >= LEAST_ROWS and self._envs(len(gradient)) >= LEAST_ENVS
+        return is_much and gradient.dtype == torch.float32 and self.is_here(gradient)
+
+    def _envs(self, rows: int) -> int:
+        return min(-(-rows // TILE), MOST_ENVS, self.num_envs)
 
     def __call__(
-        self, gradient: Tensor, said: Tensor, x: Tensor, is_asked: bool
+        self, gradient: Tensor, said: Tensor, x: Tensor, is_needed: bool
     ) -> tuple[Tensor | None, Tensor, Tensor]:
         """Implement ``LayerBackward``."""
         rows, weights = len(gradient), self._outputs * self._inputs
-        envs = min(-(-rows // TILE), MOST_ENVS, self.num_envs)
-        through = torch.empty_like(gradient) if is_asked else None
+        envs = self._envs(rows)
+        through = torch.empty_like(gradient) if is_needed else None
         sums = gradient.new_empty(envs, weights + self._outputs)
         addresses = [0 if each is None else each.data_ptr() for each in (gradient, said, x, through, sums)]
         self.launch("backward", (), (*addresses, rows), envs)
