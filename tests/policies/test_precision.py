@@ -31,6 +31,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "convolutions": {"type": "multi_input"},
     "lstm": {"recurrent": "lstm", "recurrent_size": 24},
     "gru": {"recurrent": "gru", "recurrent_size": 24},
+    "lstms": {"recurrent": "lstm", "recurrent_size": 24, "recurrent_layers": 2},
     "mingru": {"recurrent": "mingru", "recurrent_size": 24, "recurrent_layers": 2},
     "a user's": {"type": "tests.policies.my_models:Shared", "width": 48},
 }

@@ -18,14 +18,21 @@ from warpworld.policies.layers.cells import make_cell
 
 FEATURES, SIZE, CHOICES = 3, 5, 4
 Weights = dict[str, np.ndarray]
-KINDS = ("lstm", "gru", "mingru", "two mingrus")
+KINDS = {
+    "lstm": ("lstm", 1),
+    "gru": ("gru", 1),
+    "mingru": ("mingru", 1),
+    "two lstms": ("lstm", 2),
+    "three grus": ("gru", 3),
+    "two mingrus": ("mingru", 2),
+}
 
 
 def network(kind: str, seed: int = 0, dtype: torch.dtype = torch.float32) -> Recurrent:
     """One whose biases and last layers are not what they are at first, so that a lost one would show."""
     torch.manual_seed(seed)
     encoder = nn.Sequential(nn.Linear(FEATURES, 6), nn.Tanh())
-    name, layers = ("mingru", 2) if kind == "two mingrus" else (kind, 1)
+    name, layers = KINDS[kind]
     cell = make_cell(ModelConfig(recurrent=name, recurrent_size=SIZE, recurrent_layers=layers), 6)
     made = Recurrent(encoder, cell, CHOICES)
     for parameter in made.parameters():
@@ -41,7 +48,7 @@ def slow_step(made: Recurrent, observation: np.ndarray, state: np.ndarray) -> tu
     """One step of one agent in float64."""
     weights = {name: value.detach().double().numpy() for name, value in made.named_parameters()}
     encoded = np.tanh(weights["encoder.0.weight"] @ observation + weights["encoder.0.bias"])
-    hidden, after = (slow_mingru if "cell.layers.0.weight" in weights else slow_gates)(weights, encoded, state)
+    hidden, after = (slow_mingru if "cell.layers.0.weight" in weights else slow_layers)(weights, encoded, state)
     outputs = weights["actor_layer.weight"] @ hidden + weights["actor_layer.bias"]
     value = weights["critic_layer.weight"] @ hidden + weights["critic_layer.bias"]
     return outputs, float(value[0]), after
@@ -58,15 +65,22 @@ def slow_mingru(weights: Weights, encoded: np.ndarray, state: np.ndarray) -> tup
     return hidden, np.concatenate(after)
 
 
+def slow_layers(weights: Weights, encoded: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same of LSTMs or GRUs, layer by layer."""
+    prefixes = [name.removesuffix("weight_hh") for name in weights if name.endswith("weight_hh")]
+    hidden, after = encoded, []
+    for prefix, before in zip(prefixes, np.split(state, len(prefixes)), strict=True):
+        own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+        hidden, last = slow_gates(own, hidden, before)
+        after.append(last)
+    return hidden, np.concatenate(after)
+
+
 def slow_gates(weights: Weights, encoded: np.ndarray, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same of an LSTM or a GRU, gate by gate."""
+    """The same of one LSTM or GRU, gate by gate."""
     hidden = state[:SIZE]
-    of_input = np.split(
-        weights["cell.weight_ih"] @ encoded + weights["cell.bias_ih"], len(weights["cell.bias_ih"]) // SIZE
-    )
-    of_hidden = np.split(
-        weights["cell.weight_hh"] @ hidden + weights["cell.bias_hh"], len(weights["cell.bias_hh"]) // SIZE
-    )
+    of_input = np.split(weights["weight_ih"] @ encoded + weights["bias_ih"], len(weights["bias_ih"]) // SIZE)
+    of_hidden = np.split(weights["weight_hh"] @ hidden + weights["bias_hh"], len(weights["bias_hh"]) // SIZE)
     if len(of_input) == 4:
         into, forget, cell, out = (a + b for a, b in zip(of_input, of_hidden, strict=True))
         memory = sigmoid(forget) * state[SIZE:] + sigmoid(into) * np.tanh(cell)
@@ -168,7 +182,15 @@ def test_no_gradient_passes_the_beginning_of_an_episode(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "size"), [("lstm", 2 * SIZE), ("gru", SIZE), ("mingru", SIZE), ("two mingrus", 2 * SIZE)]
+    ("kind", "size"),
+    [
+        ("lstm", 2 * SIZE),
+        ("gru", SIZE),
+        ("mingru", SIZE),
+        ("two lstms", 4 * SIZE),
+        ("three grus", 3 * SIZE),
+        ("two mingrus", 2 * SIZE),
+    ],
 )
 def test_actor_and_critic_are_those_of_a_first_step(kind: str, size: int) -> None:
     made = network(kind)
@@ -246,13 +268,20 @@ def cartpole(model: dict[str, Any], **policy: Any) -> RunConfig:
         ({"recurrent": "lstm", "recurrent_size": 0}, {}, "model.recurrent_size is 0, expected at least 1"),
         ({"recurrent": "lstm", "recurrent_size": 70000}, {}, "recurrent_size is 70000, expected at most 65536"),
         ({"recurrent": "mingru", "recurrent_layers": 0}, {}, "model.recurrent_layers is 0, expected at least 1"),
+        ({"recurrent": "lstm", "recurrent_layers": -1}, {}, "model.recurrent_layers is -1, expected at least 1"),
+        ({"recurrent": "gru", "recurrent_layers": 65}, {}, "model.recurrent_layers is 65, expected at most 64"),
+        ({"recurrent": "gru", "recurrent_layers": 2.5}, {}, "model.recurrent_layers is 2.5, expected a whole number$"),
         (
-            {"recurrent": "gru", "recurrent_layers": 2},
+            {"recurrent": "gru", "recurrent_layers": True},
             {},
-            "policy.agent.model.recurrent_layers is 2, but model.recurrent is gru, expected 1; a mingru may have "
-            "several layers$",
+            "model.recurrent_layers is true, expected a whole number$",
         ),
-        ({"recurrent_layers": 2}, {}, "model.recurrent_layers is 2, but model.recurrent is null, expected 1; a mingru"),
+        (
+            {"recurrent_layers": 2},
+            {},
+            "policy.agent.model.recurrent_layers is 2, but model.recurrent is null, expected 1; set model.recurrent to "
+            "lstm, gru or mingru for a memory$",
+        ),
         ({"recurrent": "lstm", "recurent_size": 3}, {}, r"not a known key. Did you mean 'recurrent_size'\?"),
         (
             {"recurrent": "lstm"},

@@ -79,7 +79,9 @@ def test_weights_of_another_run(run: Run) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("model", [{"recurrent": None}, {"recurrent": "gru"}, {"recurrent_size": 16}])
+@pytest.mark.parametrize(
+    "model", [{"recurrent": None}, {"recurrent": "gru"}, {"recurrent_size": 16}, {"recurrent_layers": 2}]
+)
 def test_weights_of_another_memory_are_refused(run: Run, model: dict[str, Any]) -> None:
     with pytest.raises(
         RunError, match=r"initial_weights is '.*', whose weights do not fit policy 'agent': .*model settings"
@@ -103,15 +105,14 @@ def test_a_checkpoint_of_another_memory_is_refused(run: Run, tmp_path: Path) -> 
 @pytest.mark.long
 def test_eval_plays_with_the_memory(tmp_path: Path) -> None:
     """A cue is recalled after training, which agents that forgot at each step could not do."""
+    memory = {"recurrent": "gru", "recurrent_size": 16, "recurrent_layers": 2}
     learning = {"learning_rate": 0.01, "num_minibatches": 2, "gamma": 0.9, "anneal_lr": False, "ent_coef": 0.001}
     config = config_from_dict(
         {
             "name": "tests.trainers.recall:Recall",
             "env": {"agents": 2, "episode_length": 3},
             "trainer": {"device": "cpu", "num_envs": 32, "num_steps": 12, "total_env_steps": 32 * 12 * 40},
-            "policy": {
-                "agent": {**learning, "model": {"recurrent": "gru", "recurrent_size": 16, "hidden_sizes": [16]}}
-            },
+            "policy": {"agent": {**learning, "model": {**memory, "hidden_sizes": [16]}}},
         }
     )
     run = Run.create(config, tmp_path)

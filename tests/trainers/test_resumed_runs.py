@@ -49,6 +49,11 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "env": {"dying": 0.1, "counted": 0.7},
         "policy": {"both": {**ONE, "groups": ["left", "right"], "model": {"recurrent": "lstm", "recurrent_size": 8}}},
     },
+    "lstm of two layers": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {"both": {**ONE, "groups": ["left", "right"], "model": {**MEMORY, "recurrent_layers": 2}}},
+    },
     "gru, frozen gru and v-trace": {
         "name": "tests.trainers.recall:Lives",
         "policy": {

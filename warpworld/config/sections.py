@@ -94,7 +94,7 @@ class ModelConfig(Section):
     )
     recurrent_size: Annotated[int, Field(ge=1, le=65536)] = Field(default=128, description="width of that cell")
     recurrent_layers: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=1, description="layers of a mingru, each with a state of that width"
+        default=1, description="layers of that cell, each with a state of its own"
     )
 
     @property
@@ -196,10 +196,9 @@ class LearnerConfig(Section):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Faults of settings that contradict each other or the sizes of an iteration."""
-        if self.model.recurrent_layers > 1 and self.model.recurrent != "mingru":
-            cell = "null" if self.model.recurrent is None else self.model.recurrent
-            text = f"model.recurrent_layers is {self.model.recurrent_layers}, but model.recurrent is {cell}"
-            yield Fault(("model.recurrent_layers",), f"{text}, expected 1; a mingru may have several layers")
+        if self.model.recurrent_layers > 1 and self.model.recurrent is None:
+            text = f"model.recurrent_layers is {self.model.recurrent_layers}, but model.recurrent is null, expected 1"
+            yield Fault(("model.recurrent_layers",), f"{text}; set model.recurrent to lstm, gru or mingru for a memory")
         if self.model.shared and self.model.recurrent is not None:
             text = f"model.shared is true, but model.recurrent is {self.model.recurrent}"
             yield Fault(("model.shared",), f"{text}, whose actor and critic share a memory anyway, expected false")

@@ -25,7 +25,7 @@ class RecurrentNetwork(nn.Module):
         encoder: (rows, features) -> (rows, width).
         cell: see ``Cell``.
         size: width of what heads read of the cell.
-        state_size: numbers in one agent's state; of an LSTM twice ``size``, hidden state first.
+        state_size: numbers in one agent's state: layer by layer ``size``, of an LSTM twice that, hidden state first.
     """
 
     cell: Cell

@@ -65,6 +65,7 @@ KINDS = {
     "choices": Kind(MultiDiscrete([2, 3]), Discrete(2)),
     "lstm": Kind(FLOATS, Discrete(3), LSTM),
     "gru": Kind(FLOATS, Box(-1.0, 1.0, (2,)), {**GRU, **NORMALISED}),
+    "two lstms": Kind(FLOATS, Discrete(3), {**LSTM, "recurrent_layers": 2}),
     "mingru": Kind(FLOATS, Discrete(3), {**LSTM, "recurrent": "mingru", "recurrent_layers": 2}),
     "mixed": Kind(MIXED, CHOICES, {**PIXELS_MODEL, **LSTM, **NORMALISED}, masked=True),
     "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),

@@ -216,9 +216,13 @@ def with_eye() -> Policy:
     [
         (policy_of(None, Box(0.0, 1.0, (1, 20, 20)), **{"kernel_sizes": (4, 3)}), "it sees pictures of two dimensions"),
         (with_eye(), "its encoder is a Eye, none of the packaged ones"),
+        (policy_of("lstm", recurrent_layers=2), "its LSTM has 2 layers where one is expected"),
+        (policy_of("gru", recurrent_layers=3), "its GRU has 3 layers where one is expected"),
     ],
 )
-def test_other_encoders_are_left_to_torch(policy: Policy, reason: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_other_encoders_and_several_cells_are_left_to_torch(
+    policy: Policy, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO):
         assert not fuse(policy, "mine")
     assert f"policy 'mine' is run by torch, without fused kernels: {reason}" in caplog.text

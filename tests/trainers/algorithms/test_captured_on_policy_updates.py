@@ -85,6 +85,7 @@ WAYS: dict[str, dict[str, Any]] = {
         },
     },
     "mingru": {"name": "cartpole", "policy": {"agent": {**ONE, "model": {**MEMORY, "recurrent": "mingru"}}}},
+    "lstms": {"name": "cartpole", "policy": {"agent": {**ONE, "model": {**MEMORY, "recurrent_layers": 2}}}},
     "bf16, beside an off-policy learner": RUN_CONFIGS["bf16"],
     "a Box": {"name": "pendulum", "env": {"episode_length": 5}, "policy": {"agent": ONE}},
     "mappo": {"name": "tag_gridworld", "policy": {"tagger": {**ONE, "algorithm": "mappo"}, "runner": ONE}},

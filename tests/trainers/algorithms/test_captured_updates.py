@@ -29,6 +29,10 @@ WAYS = {
         **{**DQN, "algorithm": "r2d2", "burn_in": 2, "train_length": 6, "n_step": 2},
         "model": {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 4},
     },
+    "r2d2 with grus": {
+        **{**DQN, "algorithm": "r2d2", "burn_in": 2, "train_length": 6, "n_step": 2},
+        "model": {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 4, "recurrent_layers": 2},
+    },
     "r2d2 with mingrus": {
         **{**DQN, "algorithm": "r2d2", "burn_in": 2, "train_length": 6, "n_step": 2},
         "model": {"hidden_sizes": [8], "recurrent": "mingru", "recurrent_size": 4, "recurrent_layers": 2},

@@ -228,13 +228,12 @@ def by_stepping(model: Any, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tens
     return memory.layer(said).view(lead), after.view(*lead, -1)
 
 
-@pytest.mark.parametrize("kind", ["gru", "lstm", "mingru"])
+@pytest.mark.parametrize(("kind", "layers"), [("gru", 1), ("lstm", 1), ("lstm", 2), ("mingru", 1)])
 @pytest.mark.parametrize("value_targets", ["gae", "vtrace"])
-def test_what_a_remembering_critic_learns_from_is_what_it_valued(kind: str, value_targets: str) -> None:
+def test_what_a_remembering_critic_learns_from_is_what_it_valued(kind: str, layers: int, value_targets: str) -> None:
     """The sequences, replayed by the weights that acted, give the values of the rollout again."""
-    trainer = Trainer(
-        config(model={**REMEMBERING, "recurrent": kind}, recurrent_critic=True, value_targets=value_targets)
-    )
+    model = {**REMEMBERING, "recurrent": kind, "recurrent_layers": layers}
+    trainer = Trainer(config(model=model, recurrent_critic=True, value_targets=value_targets))
     learner = mappo(trainer)
     scale = learner.policy.value_scale
     assert scale is not None

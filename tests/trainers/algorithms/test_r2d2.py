@@ -133,6 +133,7 @@ class Alone:
     [
         ((3,), False, {}),
         ((3, 2), True, {"priority_eta": 0.6, "model": {"recurrent": "lstm"}}),
+        ((3,), False, {"model": {"recurrent": "lstm", "recurrent_layers": 2}}),
         ((4,), True, {"double": False, "dueling": False, "value_rescale": False}),
     ],
 )

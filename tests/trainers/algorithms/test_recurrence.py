@@ -46,10 +46,10 @@ def policy_of(world: World, group: str, model: ModelConfig, seed: int = 0) -> Re
     return policy
 
 
-def ready(environment: Environment, num_envs: int, num_steps: int, kind: str = "lstm") -> Recorded:
+def ready(environment: Environment, num_envs: int, num_steps: int, kind: str = "lstm", layers: int = 1) -> Recorded:
     """A rollout of a reset world; every group has a recurrent policy of its own."""
-    world = World(environment, num_envs, seed=3)
-    policies = {group: policy_of(world, group, recurrent(kind), seed) for seed, group in enumerate(world.groups)}
+    world, model = World(environment, num_envs, seed=3), recurrent(kind, recurrent_layers=layers)
+    policies = {group: policy_of(world, group, model, seed) for seed, group in enumerate(world.groups)}
     rollout = Recorded(world, policies, num_steps)
     world.reset()
     return rollout
@@ -117,10 +117,10 @@ def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, en
             firsts[group][walked.last.eq(0).all(-1)] = 0.0
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
+@pytest.mark.parametrize(("kind", "layers"), [("lstm", 1), ("gru", 1), ("gru", 2), ("mingru", 1)])
 @pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
-def test_a_replay_of_the_sequences_is_the_rollout(kind: str, ends: dict[str, float]) -> None:
-    rollout = ready(Lives(ending=0.1, **ends), 6, 8, kind)
+def test_a_replay_of_the_sequences_is_the_rollout(kind: str, layers: int, ends: dict[str, float]) -> None:
+    rollout = ready(Lives(ending=0.1, **ends), 6, 8, kind, layers)
     rollout.collect()
     rollout.collect()
     for group, actor in rollout.actors.items():

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, Layers, MinGRU, MultiInput, Recurrent, Shared
+from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, CellStack, Layers, MinGRU, MultiInput, Recurrent, Shared
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
 from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
 
@@ -134,6 +134,8 @@ def _check(model: nn.Module) -> None:
 
 
 def _cell(cell: object) -> nn.Module:
+    if isinstance(cell, CellStack):
+        raise UnfitError(f"its {type(cell.layers[0]).__name__} has {len(cell.layers)} layers where one is expected")
     if not isinstance(cell, LSTM | GRU | MinGRU):
         raise UnfitError(f"its cell is a {type(cell).__name__}, none of the packaged ones")
     return cell

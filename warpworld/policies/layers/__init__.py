@@ -1,6 +1,6 @@
 """Layers that networks are made of, recurrent cells, encoders, and the precision of their products."""
 
-from warpworld.policies.layers.cells import GRU, LSTM, Cell, MinGRU, make_cell
+from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU, make_cell
 from warpworld.policies.layers.dense import (
     HIDDEN_GAIN,
     POLICY_GAIN,
@@ -35,6 +35,7 @@ __all__ = [
     "VALUE_GAIN",
     "BranchEncoder",
     "Cell",
+    "CellStack",
     "Ensemble",
     "Layers",
     "MinGRU",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +26,7 @@ class Cell(Protocol):
 
     Attributes:
         size: width of what heads read of it.
-        state_size: numbers in one agent's state.
+        state_size: numbers in one agent's state; of several layers, their states behind each other.
     """
 
     size: int
@@ -46,6 +46,30 @@ class Cell(Protocol):
         Returns:
             (T, S, size) after each step, and the state after the last, (S, state_size).
         """
+
+
+def _through(
+    layers: nn.ModuleList,
+    encoded: Tensor,
+    state: Tensor,
+    advance: Callable[[nn.Module, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> tuple[Tensor, Tensor]:
+    """Advance layers of which each reads the hidden state of the one before.
+
+    Args:
+        layers: of one kind and size.
+        encoded: (..., width), what the first layer reads.
+        state: (rows, state_size), the layers' states behind each other, in equal parts.
+        advance: takes a layer, what it reads, and its part of the state; gives its hidden state, and that part after.
+
+    Returns:
+        Hidden state of the last layer, and the layers' states after, (rows, state_size).
+    """
+    hidden, after = encoded, []
+    for layer, before in zip(layers, state.chunk(len(layers), -1), strict=True):
+        hidden, last = advance(layer, hidden, before)
+        after.append(last)
+    return hidden, torch.cat(after, -1)
 
 
 class _SteppedCell(nn.Module):
@@ -132,6 +156,33 @@ class GRU(_SteppedCell, nn.GRUCell):
         return (torch.lerp(new, hidden, update),)
 
 
+class CellStack(nn.Module):
+    """Several LSTMs or GRUs, the first of which reads the encoder, as in torch.nn.LSTM and torch.nn.GRU.
+
+    Attributes:
+        layers: the cells, each with a state of its own.
+    """
+
+    def __init__(self, make: Callable[[int, int], nn.Module], width: int, size: int, num_layers: int) -> None:
+        """Make the layers by ``make``, which takes a width and a size."""
+        super().__init__()
+        self.layers = nn.ModuleList(make(size if i else width, size) for i in range(num_layers))
+        self.size, self.state_size = size, sum(_cell(layer).state_size for layer in self.layers)
+
+    def step(self, encoded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Implement ``Cell``."""
+        return _through(self.layers, encoded, state, lambda layer, x, before: _cell(layer).step(x, before))
+
+    def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Implement ``Cell``."""
+        return _through(self.layers, encoded, state, lambda layer, x, before: _cell(layer).unroll(x, before, starts))
+
+
+def _cell(layer: nn.Module) -> Cell:
+    """The layer, of which ``nn.ModuleList`` knows only that it is a module."""
+    return cast("Cell", layer)
+
+
 class Stepper(Protocol):
     """Kernels that run a step of a ``MinGRU`` in place of torch, without gradient."""
 
@@ -172,23 +223,27 @@ class MinGRU(nn.Module):
         """Implement ``Cell``."""
         if self.stepper is not None and self.stepper.takes_step(encoded, state):
             return self.stepper.step(self, encoded, state)
-        hidden, after = encoded, []
-        for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
-            gates, candidates = widened(layer(hidden)).chunk(2, -1)
-            hidden = torch.lerp(before, candidates, gates.sigmoid())
-            after.append(hidden)
-        return hidden, torch.cat(after, -1)
+        return _through(self.layers, encoded, state, _stepped)
 
     def unroll(self, encoded: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Implement ``Cell``."""
-        hidden, after, starts = encoded, [], starts.contiguous()
-        for layer, before in zip(self.layers, state.split(self.size, -1), strict=True):
+        starts = starts.contiguous()
+
+        def advance(layer: nn.Module, hidden: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
             said = _said(layer, hidden)
             if self.native is None or said.dtype not in self.native.dtypes:
                 said = widened(said)
             hidden = gated_mean(said, before, starts, self.native)
-            after.append(hidden[-1])
-        return hidden, torch.cat(after, -1)
+            return hidden, hidden[-1]
+
+        return _through(self.layers, encoded, state, advance)
+
+
+def _stepped(layer: nn.Module, hidden: Tensor, before: Tensor) -> tuple[Tensor, Tensor]:
+    """Hidden state of a layer after a step, twice: it is the whole state."""
+    gates, candidates = widened(layer(hidden)).chunk(2, -1)
+    hidden = torch.lerp(before, candidates, gates.sigmoid())
+    return hidden, hidden
 
 
 def _said(layer: nn.Module, hidden: Tensor) -> Tensor:
@@ -215,6 +270,8 @@ def make_cell(model: ModelConfig, width: int) -> nn.Module:
     It is made on the CPU in float32, with weights from torch's global generator.
     """
     assert model.recurrent is not None
+    size, num_layers = model.recurrent_size, model.recurrent_layers
     if model.recurrent == "mingru":
-        return MinGRU(width, model.recurrent_size, model.recurrent_layers)
-    return STEPPED_CELLS[model.recurrent](width, model.recurrent_size)
+        return MinGRU(width, size, num_layers)
+    make = STEPPED_CELLS[model.recurrent]
+    return make(width, size) if num_layers == 1 else CellStack(make, width, size, num_layers)
