@@ -107,9 +107,9 @@ def test_time_and_smoothing(board: Board, open_page: OpenPage) -> None:
     page.locator("#smooth").fill("0.9")
     assert figure.locator("polyline").get_attribute("points") != before
     assert figure.locator(".raw").count() == 1
-    box = figure.locator("svg").bounding_box()
-    assert box is not None
-    figure.locator("svg").hover(position={"x": box["width"] - 20, "y": 20})
+    # in one call of the page: it draws anew while it is asked, and what was found before is gone
+    width = float(figure.evaluate("figure => figure.querySelector('svg').getBoundingClientRect().width"))
+    figure.locator("svg").hover(position={"x": width - 20, "y": 20})
     assert figure.locator(".reading text").text_content() == "at 1.5:  31.8 "
 
 
