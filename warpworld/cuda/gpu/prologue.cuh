@@ -59,45 +59,29 @@ WW_FUNCTION void ww_copy_bytes(char* target, const char* source, uint64_t bytes)
 }
 
 #if WW_ENVS_PER_WARP
-struct alignas(16) ww_four_words {
-  uint32_t words[4];
-};
-
-// A plain copy of the envs of a block that small envs share: all its threads copy words side by side.
-template <class Word>
-WW_FUNCTION void ww_copy_block(const ww_context& world, const ww_copy& copy, uint64_t row_offset) {
-  const int first = (int)blockIdx.x * WW_SLOTS, left = world.num_envs - first;
-  const uint32_t words = (uint32_t)(copy.bytes / sizeof(Word)), count = (left < WW_SLOTS ? left : WW_SLOTS) * words;
-  for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
-    const uint64_t env = first + i / words, word = i % words;
+// A plain copy of the envs of a block that small envs share, in words of four bytes: all its threads copy side by side.
+WW_FUNCTION void ww_copy_block(const ww_context& world, const ww_copy& copy) {
+  const uint32_t first = blockIdx.x * WW_SLOTS, left = world.num_envs - first, words = (uint32_t)(copy.bytes / 4);
+  const uint64_t row = copy.row ? *copy.row * copy.row_stride : 0;
+  const uint32_t count = (left < WW_SLOTS ? left : WW_SLOTS) * words;
+  for (uint32_t i = threadIdx.x; i < count; i += WW_BLOCK) {
+    const uint32_t env = first + i / words, word = i % words;
     if (copy.active_only && !world.active[env]) continue;
-    ((Word*)(copy.target + env * copy.target_stride + row_offset))[word] =
-        ((const Word*)(copy.source + env * copy.source_stride))[word];
+    ((uint32_t*)(copy.target + env * copy.target_stride + row))[word] =
+        ((const uint32_t*)(copy.source + env * copy.source_stride))[word];
   }
 }
 
-template <class Word>
-WW_FUNCTION bool ww_fits(const ww_copy& copy) {
-  const uint64_t all = (uint64_t)copy.target | (uint64_t)copy.source | copy.bytes;
-  return (all | copy.target_stride | copy.source_stride | (copy.row ? copy.row_stride : 0)) % sizeof(Word) == 0;
-}
-
-// A function of its own: within an author's kernel it would cost registers that kernel needs.
-static __device__ __noinline__ void ww_copy_block(const ww_context& world, const ww_copy& copy) {
-  const uint64_t row_offset = copy.row ? *copy.row * copy.row_stride : 0;
-  if (ww_fits<ww_four_words>(copy))
-    ww_copy_block<ww_four_words>(world, copy, row_offset);
-  else if (ww_fits<uint32_t>(copy))
-    ww_copy_block<uint32_t>(world, copy, row_offset);
-  else
-    ww_copy_block<char>(world, copy, row_offset);
+WW_FUNCTION bool ww_has_words(const ww_copy& copy) {
+  const uint64_t strides = copy.target_stride | copy.source_stride | (copy.row ? copy.row_stride : 0);
+  return ((uint64_t)copy.target | (uint64_t)copy.source | copy.bytes | strides) % sizeof(uint32_t) == 0;
 }
 #endif
 
 // The env's lanes copy side by side. A barrier follows, so that a copy may read what the one before it wrote.
 WW_FUNCTION void ww_copy_own(const ww_context& world, const ww_copy& copy) {
 #if WW_ENVS_PER_WARP
-  if (!copy.slots) {
+  if (!copy.slots && ww_has_words(copy)) {
     ww_copy_block(world, copy);
     __syncthreads();  // orders this copy before the next one, and the last before the kernel
     return;

@@ -135,6 +135,7 @@ extern "C" __global__ void reset(Game all, bool* observations) {
   *game.submarine = make_int3(5, 0, -1);
   for (int k = 0; k < MAX_BULLETS; ++k) game.bullets[k] = make_int3(NOWHERE, 0, 1);
   for (int k = 0; k < 2 * ROWS; ++k) game.enemy_bullets[k] = 0u;
+#pragma unroll 1  // as in step()
   for (int k = 0; k < MAX_ENEMIES; ++k) {
     game.enemies[k] = make_int4(0, 0, 0, 0);
     game.enemy_reload[k] = 0;
