@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from tests.stand_in.recorded_graph import RecordedGraph
 from warpworld.policies.layers import bf16_layer as module
 from warpworld.policies.layers import bf16_products, run_layers
-from warpworld.policies.layers.bf16_layer import Activation, bf16_layer
+from warpworld.policies.layers.bf16_layer import bf16_layer
+from warpworld.policies.layers.gpu_layer import Activation
 from warpworld.policies.layers.precision import backward, products
 
 pytestmark = pytest.mark.usefixtures("bf16_as_on_gpu")

@@ -1,5 +1,6 @@
 """Layers that networks are made of, recurrent cells, encoders, and the precision of their products."""
 
+from warpworld.policies.layers.bf16_products import reduces_to_bf16
 from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU, make_cell
 from warpworld.policies.layers.dense import (
     HIDDEN_GAIN,
@@ -22,7 +23,6 @@ from warpworld.policies.layers.precision import (
     in_float32,
     is_reduced,
     products,
-    reduces_to_bf16,
     widened,
 )
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from warpworld.policies.layers.bf16_products import BF16, columns_beside_ones, filled, product_over_rows
-
-Activation = Literal["relu", "tanh", "none"]
+from warpworld.policies.layers.gpu_layer import Activation, before_activation
 
 
 def bf16_layer(x: Tensor, weight: Tensor, bias: Tensor, activation: Activation) -> Tensor:
@@ -55,10 +54,7 @@ class _Bf16Layer(torch.autograd.Function):
         read, weights, result = ctx.saved_tensors
         features, is_filled = ctx.features, read.shape[1] > ctx.features
         with torch.autocast(gradient.device.type, enabled=False):
-            if ctx.activation == "relu":
-                through = torch.ops.aten.threshold_backward(gradient, result, 0)
-            else:
-                through = torch.ops.aten.tanh_backward(gradient, result) if ctx.activation == "tanh" else gradient
+            through = before_activation(gradient, result, ctx.activation)
             at_weight = product_over_rows(through, read)
             at_bias = at_weight[:, features] if is_filled else through.sum(0, dtype=torch.float32)
             at_x = (through @ weights)[:, :features].to(ctx.dtype) if ctx.needs_input_grad[0] else None

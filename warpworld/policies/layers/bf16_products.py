@@ -24,10 +24,14 @@ def takes_bf16(x: Tensor, weight: Tensor) -> bool:
     """
     if not _on_gpu(x) or torch.compiler.is_compiling() or x.numel() == 0:  # a graph for other programs to run
         return False
-    kind = x.device.type
-    is_reduced = torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == BF16
     is_usual = x.dtype in (torch.float32, BF16) and weight.dtype == torch.float32
-    return is_reduced and is_usual and is_sound(x.device)
+    return reduces_to_bf16(x) and is_usual and is_sound(x.device)
+
+
+def reduces_to_bf16(x: Tensor) -> bool:
+    """Whether a layer that read ``x`` now would multiply in bfloat16, and not in float16 by a caller's own autocast."""
+    kind = x.device.type
+    return torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == BF16
 
 
 def _on_gpu(x: Tensor) -> bool:

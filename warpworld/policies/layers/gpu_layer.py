@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-Activation = Literal["relu", "tanh"]
+Activation = Literal["relu", "tanh", "none"]
 
 
 class LayerBackward(Protocol):
@@ -65,7 +65,8 @@ class _GpuLayer(torch.autograd.Function):
         if activation == "relu":
             result = torch._addmm_activation(bias, x, weight.t())  # cuBLAS takes the relu along with the product
         else:
-            result = F.linear(x, weight, bias).tanh_()
+            result = F.linear(x, weight, bias)
+            result = result.tanh_() if activation == "tanh" else result
         ctx.save_for_backward(x, weight, result)
         ctx.activation, ctx.kernels = activation, kernels
         return result
@@ -78,13 +79,19 @@ class _GpuLayer(torch.autograd.Function):
         if ctx.kernels is not None and ctx.kernels.takes(gradient):
             through, at_weight, at_bias = ctx.kernels(gradient.contiguous(), result, x.contiguous(), needed)
         else:
-            through = _before(gradient, result, ctx.activation)
+            through = before_activation(gradient, result, ctx.activation)
             at_weight, at_bias = through.t() @ x, through.sum(0)
         return through @ weight if needed else None, at_weight, at_bias, None, None
 
 
-def _before(gradient: Tensor, result: Tensor, activation: Activation) -> Tensor:
-    """The gradient before the activation."""
+def before_activation(gradient: Tensor, result: Tensor | None, activation: Activation) -> Tensor:
+    """Gradient before an activation.
+
+    Args:
+        gradient: behind it.
+        result: what it gave, of the same shape; None where there is none.
+        activation: which one.
+    """
     if activation == "relu":
         return torch.ops.aten.threshold_backward(gradient, result, 0)
-    return torch.ops.aten.tanh_backward(gradient, result)
+    return torch.ops.aten.tanh_backward(gradient, result) if activation == "tanh" else gradient

@@ -68,11 +68,6 @@ def is_reduced(x: Tensor) -> bool:
     return torch.is_autocast_enabled(x.device.type)
 
 
-def reduces_to_bf16(x: Tensor) -> bool:
-    """Whether a layer that read ``x`` now would multiply in bfloat16, and not in float16 by a caller's own autocast."""
-    return is_reduced(x) and torch.get_autocast_dtype(x.device.type) == torch.bfloat16
-
-
 def widened(x: Tensor) -> Tensor:
     """``x`` as float32 if it has half as many bits, be it by a caller's own autocast."""
     return x.float() if x.dtype in (torch.bfloat16, torch.float16) else x

@@ -104,7 +104,8 @@ class Sampler(ABC):
         # the kernel, bound once the store is sealed
         self.settings, self.bound = settings | self.constants(), bound | self.arrays()
         self._functions = world.kernels(self.source, self.settings, aliases=self.bound, writable={actions})
-        self._functions.build([Kernel(name, self._lanes()) for name in self._functions.signatures])
+        lanes = self._lanes()
+        self._functions.build([Kernel(name, lanes) for name in self._functions.signatures])
         world.when_sealed(self._bind)
 
     def _lanes(self) -> tuple[int, int] | None:

@@ -121,23 +121,23 @@ def ppo_loss(
     entropy = mean(entropies, mask)
     loss = policy_loss - settings.ent_coef * entropy + settings.vf_coef * value_loss
     if isinstance(settings.kl_coef, Tensor) or settings.kl_coef > 0:
-        loss = loss + settings.kl_coef * _approx_kl(log_ratio, mask)
+        loss = loss + settings.kl_coef * _approx_kl(ratio, log_ratio, mask)
 
     with torch.no_grad():
         diagnostics = {
             "policy_loss": policy_loss.detach(),
             "value_loss": value_loss.detach(),
             "entropy": entropy.detach(),
-            "approx_kl": _approx_kl(log_ratio, mask),
+            "approx_kl": _approx_kl(ratio, log_ratio, mask),
             "old_approx_kl": mean(-log_ratio, mask),  # the same page, k1
             "clipfrac": mean(((ratio - 1.0).abs() > settings.clip_coef).to(ratio.dtype), mask),
         }
     return loss, diagnostics
 
 
-def _approx_kl(log_ratio: Tensor, mask: Tensor | None) -> Tensor:
+def _approx_kl(ratio: Tensor, log_ratio: Tensor, mask: Tensor | None) -> Tensor:
     """KL divergence from the policy that acted, estimated by its actions: http://joschu.net/blog/kl-approx.html, k3."""
-    return mean((log_ratio.exp() - 1) - log_ratio, mask)
+    return mean((ratio - 1) - log_ratio, mask)
 
 
 def _clamp(x: Tensor, low: Any, high: Any) -> Tensor:

@@ -68,7 +68,7 @@ class KLRate:
         return rate
 
     def _adapted_on_device(self, rate: Tensor, kl: Tensor) -> Tensor:
-        """The same without reading anything to the host."""
+        """Rate as of ``_adapted``, (), made on the device: nothing is read to the host."""
         rule: Any = self.rule
         less = (rate / RATE_FACTOR).clamp(min=rule.lowest)
         more = (rate * RATE_FACTOR).clamp(max=rule.highest)

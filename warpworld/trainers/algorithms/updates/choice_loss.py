@@ -73,7 +73,8 @@ class ChoiceLoss(TensorKernels):
         """
         count = len(rows)
         envs = min(-(-count // self._lanes), MOST_ENVS, self.num_envs)
-        data, kept = self._addresses(rows)
+        columns = _columns(rows)  # held until the kernels are launched
+        data = [0 if column is None else column.data_ptr() for column in columns]
         outputs, values = outputs.detach().contiguous(), values.detach().contiguous()
         of_outputs, of_values = torch.empty_like(outputs), torch.empty_like(values)
         numbers = outputs.new_empty(envs, MOMENTS + FIGURES, dtype=torch.float64)
@@ -92,23 +93,13 @@ class ChoiceLoss(TensorKernels):
         ]
         self.launch("losses", (), (*data, *tensors, *places, *settings, *flags, count), envs)
         self.launch("diagnose", (), (figures, found.data_ptr(), envs), 1)
-        del kept
         return of_outputs, of_values, dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
-    @staticmethod
-    def _addresses(rows: Batch) -> tuple[list[int], list[Tensor | None]]:
-        """The fields of the kernels' struct Rows, and the tensors that they point to."""
-        columns = (
-            rows.actions,
-            rows.log_probs,
-            rows.advantages,
-            rows.returns,
-            rows.values,
-            rows.mask,
-            rows.action_masks,
-        )
-        kept = [None if column is None else column.contiguous() for column in columns]
-        return [0 if column is None else column.data_ptr() for column in kept], kept
+
+def _columns(rows: Batch) -> list[Tensor | None]:
+    """The tensors that the kernels' struct Rows points to, contiguous; None where rows have no mask."""
+    own = rows.actions, rows.log_probs, rows.advantages, rows.returns, rows.values, rows.mask, rows.action_masks
+    return [None if column is None else column.contiguous() for column in own]
 
 
 def _setting(value: float | Tensor) -> tuple[int, float]:
