@@ -11,6 +11,11 @@ from tests.trainers.scattered import Scattered
 from tests.trainers.small_worlds import Aim
 
 
+def shape(arrays: Any, params: Any) -> None:
+    """Scale a step's rewards by ``factor`` and cut them off at ``limit``."""
+    arrays["rewards"] = (params.factor * arrays["rewards"]).clamp(-params.limit, params.limit)
+
+
 class Shaped(Scattered):
     """Choices of actions; an agent earns ``clip(factor * reward, -limit, limit)``."""
 
@@ -23,7 +28,7 @@ class Shaped(Scattered):
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         super()._step(arrays, active)
-        arrays["rewards"] = (self.params.factor * arrays["rewards"]).clamp(-self.params.limit, self.params.limit)
+        shape(arrays, self.params)
 
 
 class ShapedAim(Aim):
@@ -39,4 +44,4 @@ class ShapedAim(Aim):
 
     def _step(self, arrays: Any, active: Tensor) -> None:
         super()._step(arrays, active)
-        arrays["rewards"] = (self.params.factor * arrays["rewards"]).clamp(-self.params.limit, self.params.limit)
+        shape(arrays, self.params)
