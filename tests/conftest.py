@@ -152,6 +152,16 @@ def path_as_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
+def signals_as_found() -> Iterator[None]:
+    """What a library that a test drives leaves as a handler of signals, as Ray Tune does, is not the next test's."""
+    found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
+    yield
+    for number, handler in found.items():
+        if signal.getsignal(number) is not handler:
+            signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
 def registry_as_found() -> Iterator[None]:
     """What a test registers is not known to the next one; packaged environments that it has loaded stay loaded."""
     from warpworld.environment.registry import (
