@@ -62,15 +62,15 @@ __device__ void move(Field& field, const Seen& map, const Rules& rules, int unit
   moving.y[unit] = lives ? y : FAR;
 }
 
-// Whether a place is too near to any of a vector of units.
-__device__ bool touches(const Moving& moving, int first, float x, float y, float radius) {
-  int count = 0;
-  for (int k = first; k < first + VECTOR; ++k) {
-    const float dx = x - moving.x[k], dy = y - moving.y[k], room = radius + moving.radius[k];
+// Bits of those in a vector of units that are too near to a place.
+__device__ unsigned touching(const Moving& moving, int first, float x, float y, float radius) {
+  unsigned bits = 0;
+  for (int k = 0; k < VECTOR; ++k) {
+    const float dx = x - moving.x[first + k], dy = y - moving.y[first + k], room = radius + moving.radius[first + k];
     const float square = dx * dx + dy * dy;
-    count += square < room * room && square > 0.0f;
+    bits |= (unsigned)(square < room * room && square > 0.0f) << k;
   }
-  return count > 0;
+  return bits;
 }
 
 // Pushes a unit away from all that it overlaps, each by half of what is too near. Few overlap.
@@ -80,8 +80,8 @@ __device__ void push(Field& field, int unit) {
   if (x == FAR) return;
   float push_x = 0.0f, push_y = 0.0f;
   for (int first = 0; first < PADDED; first += VECTOR) {
-    if (!touches(moving, first, x, y, radius)) continue;
-    for (int k = first; k < first + VECTOR; ++k) {
+    for (unsigned bits = touching(moving, first, x, y, radius); bits; bits &= bits - 1) {
+      const int k = first + __ffs(bits) - 1;
       const float dx = x - moving.x[k], dy = y - moving.y[k];
       const float overlap = (radius + moving.radius[k]) / (sqrtf(dx * dx + dy * dy) + 1e-6f) - 1.0f;
       push_x += overlap > 0.0f ? dx * overlap : 0.0f;

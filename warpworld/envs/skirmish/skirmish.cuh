@@ -10,7 +10,7 @@ constexpr int NUM_CHOICES = ATTACK + MOST_OPPONENTS;  // flags of a mask
 constexpr int OTHER = 7 + NUM_KINDS, OWN = 4 + NUM_KINDS, ROW = OTHER * (NUM_AGENTS - 1) + OWN;  // numbers of a view
 
 // Where lanes take turns, units that lie side by side are vectors.
-constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 8;
+constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;  // bits of an int
 constexpr int PADDED = (NUM_AGENTS + VECTOR - 1) / VECTOR * VECTOR;
 constexpr float FAR = 1e9f;  // where those are who are in nobody's way
 
