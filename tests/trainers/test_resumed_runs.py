@@ -54,6 +54,17 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "env": {"dying": 0.1, "counted": 0.7},
         "policy": {"both": {**ONE, "groups": ["left", "right"], "model": {**MEMORY, "recurrent_layers": 2}}},
     },
+    "state of a model of one's own": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {
+            "left": {**ONE, "model": {"type": "tests.policies.stateful_models:Recent", "width": 5}},
+            "right": {
+                **{**DQN, "algorithm": "r2d2", "replay_size": 180, "burn_in": 2, "train_length": 5, "n_step": 2},
+                "model": {"type": "tests.policies.stateful_models:Valueless", "width": 4},
+            },
+        },
+    },
     "gru, frozen gru and v-trace": {
         "name": "tests.trainers.recall:Lives",
         "policy": {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
+from warpworld.config.named_classes import declares_state
 from warpworld.config.schedules import value_at
 from warpworld.config.types import Count, Device, Flag, Label, Names, Seed, Text, Wish
 
@@ -101,6 +102,31 @@ class ModelConfig(Section):
     def settings(self) -> dict[str, Any]:
         """Arguments of the model, its defaults filled in."""
         return dict(self.model_extra or {})
+
+    @property
+    def declares_state(self) -> bool:
+        """Whether it is a model of one's own with a memory, see ``warpworld.policies.ModelWithState``."""
+        return declares_state(self.type)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it has a memory: a recurrent cell, or a state that the model declares."""
+        return self.recurrent is not None or self.declares_state
+
+    @property
+    def memory(self) -> str:
+        """Key and value that give it a memory, for messages."""
+        if self.recurrent is not None:
+            return f"model.recurrent is {self.recurrent}"
+        return f"model.type is {self.type}, which declares a state in initial_state()"
+
+    def beside_own_state(self) -> str | None:
+        """Message about a setting that puts other layers behind the encoder of a model that declares a state."""
+        given = f"recurrent is {self.recurrent}" if self.recurrent is not None else "shared is true"
+        if not self.declares_state or (self.recurrent is None and not self.shared):
+            return None
+        expected = "null" if self.recurrent is not None else "false"
+        return f"model.{given}, but model '{self.type}' declares a state of its own, expected {expected}"
 
 
 class SelfPlayConfig(Section):
@@ -202,6 +228,9 @@ class LearnerConfig(Section):
         if self.model.shared and self.model.recurrent is not None:
             text = f"model.shared is true, but model.recurrent is {self.model.recurrent}"
             yield Fault(("model.shared",), f"{text}, whose actor and critic share a memory anyway, expected false")
+        beside = self.model.beside_own_state()
+        if beside is not None:
+            yield Fault((beside.split()[0], "model"), beside)
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Faults of settings that contradict the spaces of its groups, of which ``group`` is the first."""

@@ -74,6 +74,7 @@ from warpworld.policies.samplers import (
 )
 from warpworld.policies.shared import Shared
 from warpworld.policies.stacking import StackingPolicy, is_picture, no_picture, of_stacks
+from warpworld.policies.stateful_model import ModelWithState, StatefulModel, author_of
 from warpworld.policies.value_scale import ValueScale
 
 __all__ = [
@@ -104,6 +105,7 @@ __all__ = [
     "Layers",
     "MinGRU",
     "Model",
+    "ModelWithState",
     "MonotonicMixer",
     "MultiInput",
     "Noise",
@@ -127,12 +129,14 @@ __all__ = [
     "SquashedHead",
     "SquashedSampler",
     "StackingPolicy",
+    "StatefulModel",
     "Sum",
     "TanhHead",
     "TeamQNetwork",
     "ValueScale",
     "Width",
     "action_distribution",
+    "author_of",
     "backward",
     "backward_from",
     "build_policy",

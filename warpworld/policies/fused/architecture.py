@@ -9,7 +9,19 @@ import numpy as np
 import torch
 from torch import nn
 
-from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, CellStack, Layers, MinGRU, MultiInput, Recurrent, Shared
+from warpworld.policies import (
+    GRU,
+    LSTM,
+    MLP,
+    BranchEncoder,
+    CellStack,
+    Layers,
+    MinGRU,
+    MultiInput,
+    Recurrent,
+    Shared,
+    author_of,
+)
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
 from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
 
@@ -126,7 +138,7 @@ def why_not(model: nn.Module) -> str | None:
 
 def _check(model: nn.Module) -> None:
     if type(model) not in (MLP, MultiInput, Recurrent, Shared):
-        raise UnfitError(f"its model is a {type(model).__name__}, none of the packaged ones")
+        raise UnfitError(f"its model is a {type(author_of(model)).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise UnfitError("it is not float32 on the cpu")
     if any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()):

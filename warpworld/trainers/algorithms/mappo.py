@@ -67,6 +67,9 @@ class MAPPOSettings(PPOSettings):
             yield Fault(
                 ("recurrent_critic",), f"{text}; set model.recurrent to lstm, gru or mingru, or recurrent_critic=false"
             )
+        if self.model.declares_state:
+            text = f"{self.model.memory}, but mappo puts an actor and a critic of its own behind an encoder"
+            yield Fault(("model.type",), f"{text}, expected a model with one; ppo and a2c train yours")
         if len(self.groups) > 1:
             text = f"groups has {', '.join(self.groups)}, but the critic of mappo reads what one group sees"
             yield Fault(("groups",), f"{text}, expected one; give each group a policy of its own")
