@@ -67,6 +67,9 @@ KINDS = {
     "gru": Kind(FLOATS, Box(-1.0, 1.0, (2,)), {**GRU, **NORMALISED}),
     "two lstms": Kind(FLOATS, Discrete(3), {**LSTM, "recurrent_layers": 2}),
     "mingru": Kind(FLOATS, Discrete(3), {**LSTM, "recurrent": "mingru", "recurrent_layers": 2}),
+    "transformer": Kind(
+        FLOATS, Discrete(3), {**LSTM, "recurrent": "transformer", "recurrent_layers": 2, "recurrent_window": 3}
+    ),
     "state of one's own": Kind(FLOATS, Discrete(3), {"type": "tests.policies.stateful_models:Recent"}),
     "mixed": Kind(MIXED, CHOICES, {**PIXELS_MODEL, **LSTM, **NORMALISED}, masked=True),
     "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),

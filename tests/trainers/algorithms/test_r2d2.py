@@ -136,6 +136,7 @@ class Alone:
         ((3,), False, {}),
         ((3, 2), True, {"priority_eta": 0.6, "model": {"recurrent": "lstm"}}),
         ((3,), False, {"model": {"recurrent": "lstm", "recurrent_layers": 2}}),
+        ((3,), True, {"model": {"recurrent": "transformer", "recurrent_heads": 1, "recurrent_window": 4}}),
         ((3, 2), True, {"model": {"type": "tests.policies.stateful_models:Valueless"}}),
         ((4,), True, {"double": False, "dueling": False, "value_rescale": False}),
     ],
@@ -210,8 +211,8 @@ def run_of(policy: dict[str, Any], **others: Any) -> dict[str, Any]:
     [
         (
             {"model": {"hidden_sizes": [8]}},
-            "policy.agent.model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru or mingru; "
-            "algorithm: dqn learns without one",
+            "policy.agent.model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru, mingru or "
+            "transformer; algorithm: dqn learns without one",
         ),
         (
             {"replay_size": 60},

@@ -38,6 +38,8 @@ OWN = "tests.policies.stateful_models:"  # a model of one's own that declares a 
 def recurrent(kind: str = "lstm", size: int = 6, **settings: Any) -> ModelConfig:
     if kind.startswith(OWN):
         return ModelConfig(type=kind, width=size)
+    if kind == "transformer":
+        settings = {"recurrent_heads": 2, "recurrent_window": 4, **settings}
     return ModelConfig(recurrent=kind, recurrent_size=size, hidden_sizes=[8], activation="tanh", **settings)
 
 
@@ -101,7 +103,7 @@ class Walked:
 ENDS = [{}, {"dying": 0.15}, {"dying": 0.1, "cutting": 0.15}]
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru", f"{OWN}Recent"])
+@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru", "transformer", f"{OWN}Recent"])
 @pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
 def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, ends: dict[str, float]) -> None:
     """Three rollouts, each going on where the last one ended; envs and agents end at steps of their own."""
@@ -126,7 +128,7 @@ def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, en
 
 
 @pytest.mark.parametrize(
-    ("kind", "layers"), [("lstm", 1), ("gru", 1), ("gru", 2), ("mingru", 1), (f"{OWN}LongShort", 1)]
+    ("kind", "layers"), [("lstm", 1), ("gru", 1), ("gru", 2), ("mingru", 1), ("transformer", 2), (f"{OWN}LongShort", 1)]
 )
 @pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
 def test_a_replay_of_the_sequences_is_the_rollout(kind: str, layers: int, ends: dict[str, float]) -> None:
@@ -343,6 +345,14 @@ def recalled(model: dict[str, Any], **settings: Any) -> float:
 @pytest.mark.long
 def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) -> None:
     assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_cue_is_recalled_by_a_transformer_whose_window_reaches_it() -> None:
+    model = {"recurrent": "transformer", "recurrent_size": 16, "recurrent_heads": 2, "hidden_sizes": [16]}
+    assert recalled({**model, "recurrent_window": 5}) > 0.95
+    assert 0.4 < recalled({**model, "recurrent_window": 4}) < 0.6  # the cue is shown four steps before
 
 
 @pytest.mark.heavy

@@ -20,6 +20,7 @@ from warpworld.policies import (
     MultiInput,
     Recurrent,
     Shared,
+    Transformer,
     author_of,
 )
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
@@ -148,6 +149,8 @@ def _check(model: nn.Module) -> None:
 def _cell(cell: object) -> nn.Module:
     if isinstance(cell, CellStack):
         raise UnfitError(f"its {type(cell.layers[0]).__name__} has {len(cell.layers)} layers where one is expected")
+    if isinstance(cell, Transformer):
+        raise UnfitError("its cell is a transformer")
     if not isinstance(cell, LSTM | GRU | MinGRU):
         raise UnfitError(f"its cell is a {type(cell).__name__}, none of the packaged ones")
     return cell

@@ -1,7 +1,8 @@
 """Layers that networks are made of, recurrent cells, encoders, and the precision of their products."""
 
 from warpworld.policies.layers.bf16_products import reduces_to_bf16
-from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU, make_cell
+from warpworld.policies.layers.cell_makers import make_cell
+from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU
 from warpworld.policies.layers.dense import (
     HIDDEN_GAIN,
     POLICY_GAIN,
@@ -25,6 +26,7 @@ from warpworld.policies.layers.precision import (
     products,
     widened,
 )
+from warpworld.policies.layers.transformer import Transformer
 
 __all__ = [
     "FLOAT32",
@@ -39,6 +41,7 @@ __all__ = [
     "Ensemble",
     "Layers",
     "MinGRU",
+    "Transformer",
     "Width",
     "backward",
     "backward_from",

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from warpworld.config import (
     ALGORITHM,
+    CELLS,
     Count,
     Fault,
     Flag,
@@ -83,7 +84,7 @@ class R2D2Settings(QSettings):
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Windows are of a policy that remembers."""
         if not self.model.remembers:
-            text = "model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru or mingru"
+            text = f"model.recurrent is null, but r2d2 learns with a memory, expected {CELLS}"
             yield Fault(("model.recurrent", "model"), f"{text}; algorithm: dqn learns without one")
         if self.final_observations:
             text = "final_observations is true, but windows keep none, expected false or null"
