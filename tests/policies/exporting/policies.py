@@ -62,6 +62,8 @@ KINDS = {
     "gaussian": Kind(FLOATS, UNEVEN),
     "bytes": Kind(PICTURE, MultiBinary(3), PIXELS_MODEL),
     "pixels": Kind(PIXELS, Discrete(2), {"activation": "tanh", **PIXELS_MODEL}),
+    "impala": Kind(PICTURE, Discrete(3), {"type": "impala", "channels": [4, 6], "branch_size": 16}),
+    "impala, lstm": Kind(MIXED, Discrete(3), {"type": "impala", "channels": [4], **LSTM}),
     "choices": Kind(MultiDiscrete([2, 3]), Discrete(2)),
     "lstm": Kind(FLOATS, Discrete(3), LSTM),
     "gru": Kind(FLOATS, Box(-1.0, 1.0, (2,)), {**GRU, **NORMALISED}),
@@ -86,7 +88,7 @@ def policy_of(kind: str) -> Policy:
     """With larger weights than a new one's, so that what is seen decides, and a normaliser that has seen something."""
     known = KINDS[kind]
     algorithm = get_algorithm(known.algorithm)
-    of_mlp = {} if ":" in known.model.get("type", "") else {"hidden_sizes": [8]}
+    of_mlp = {} if ":" in known.model.get("type", "") else {"hidden_sizes": [8]}  # a model of one's own has none
     model = {"type": "mlp", **of_mlp, **known.model}
     settings = algorithm.Settings(groups=("own",), model=model, **known.settings)
     group = Group("own", 1, known.observation, known.action)

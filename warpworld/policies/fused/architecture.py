@@ -19,6 +19,7 @@ from warpworld.policies import (
     MinGRU,
     MultiInput,
     Recurrent,
+    ResidualBlock,
     Shared,
     Transformer,
     author_of,
@@ -138,6 +139,8 @@ def why_not(model: nn.Module) -> str | None:
 
 
 def _check(model: nn.Module) -> None:
+    if any(isinstance(module, ResidualBlock) for module in model.modules()):
+        raise UnfitError("it has residual convolutions")
     if type(model) not in (MLP, MultiInput, Recurrent, Shared):
         raise UnfitError(f"its model is a {type(author_of(model)).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):

@@ -14,7 +14,7 @@ from warpworld.policies.layers.dense import (
     linear,
     perceptron,
 )
-from warpworld.policies.layers.encoders import BranchEncoder
+from warpworld.policies.layers.encoders import BranchEncoder, plain_convolutions
 from warpworld.policies.layers.ensemble import Ensemble
 from warpworld.policies.layers.linear_tanh import run_layers
 from warpworld.policies.layers.precision import (
@@ -26,6 +26,7 @@ from warpworld.policies.layers.precision import (
     products,
     widened,
 )
+from warpworld.policies.layers.residual import ResidualBlock, residual_convolutions
 from warpworld.policies.layers.transformer import Transformer
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Ensemble",
     "Layers",
     "MinGRU",
+    "ResidualBlock",
     "Transformer",
     "Width",
     "backward",
@@ -52,8 +54,10 @@ __all__ = [
     "linear",
     "make_cell",
     "perceptron",
+    "plain_convolutions",
     "products",
     "reduces_to_bf16",
+    "residual_convolutions",
     "run_layers",
     "widened",
 ]
