@@ -56,6 +56,7 @@ ALGORITHMS = {
 MODELS = {
     "mlp": "warpworld.policies.networks.mlp:MLP",
     "multi_input": "warpworld.policies.networks.multi_input:MultiInput",
+    "impala": "warpworld.policies.networks.impala:Impala",
 }
 LOGGERS = {
     "tensorboard": "warpworld.runs.loggers.tensorboard:TensorBoard",

@@ -26,8 +26,8 @@ from warpworld.trainers.algorithms import ALGORITHMS
         (
             changed("gamma: 1", "model: {zzz: 1}"),
             "line 12: policy.evader.model.zzz is not a known key. "
-            "Known: type, normalise_observations, shared, recurrent, recurrent_size, recurrent_layers, hidden_sizes, "
-            "activation",
+            "Known: type, normalise_observations, shared, recurrent, recurrent_size, recurrent_layers, "
+            "recurrent_heads, recurrent_window, hidden_sizes, activation",
         ),
         (changed("chasers: 3", "chaserz: 3"), "line 3: env.chaserz is not a known key. Did you mean 'chasers'?"),
         (TEXT + "num_steps: 3\n", "line 13: num_steps is not a known key. Did you mean 'trainer.num_steps'?"),

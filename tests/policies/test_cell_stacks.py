@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.config import ModelConfig
-from warpworld.policies.layers.cells import CellStack, make_cell
+from warpworld.policies.layers import CellStack, make_cell
 
 WIDTH, SIZE, STEPS, AGENTS = 6, 5, 9, 4
 ORACLES: dict[str, type[nn.RNNBase]] = {"lstm": nn.LSTM, "gru": nn.GRU}

@@ -23,6 +23,7 @@ class Model:
     shared: bool = False
     recurrent: str | None = None
     recurrent_size: int = 128
+    declares_state: bool = False
 
 
 BOX = spaces.Box(-1.0, 1.0, (6,))

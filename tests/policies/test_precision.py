@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from warpworld.config.sections import ModelConfig
 from warpworld.environment import Group
 from warpworld.policies import Policy, build_policy
-from warpworld.policies.layers.cells import make_cell
+from warpworld.policies.layers.cell_makers import make_cell
 from warpworld.policies.layers.dense import hidden_layers
 from warpworld.policies.layers.precision import backward, products
 from warpworld.policies.networks.actor_critics import Critics, SquashedHead, TanhHead
@@ -33,6 +33,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "gru": {"recurrent": "gru", "recurrent_size": 24},
     "lstms": {"recurrent": "lstm", "recurrent_size": 24, "recurrent_layers": 2},
     "mingru": {"recurrent": "mingru", "recurrent_size": 24, "recurrent_layers": 2},
+    "transformer": {"recurrent": "transformer", "recurrent_size": 24, "recurrent_window": 3},
     "a user's": {"type": "tests.policies.my_models:Shared", "width": 48},
 }
 

@@ -14,7 +14,7 @@ from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
 from warpworld.policies import Recurrent, RecurrentPolicy, build_policy
-from warpworld.policies.layers.cells import make_cell
+from warpworld.policies.layers.cell_makers import make_cell
 
 FEATURES, SIZE, CHOICES = 3, 5, 4
 Weights = dict[str, np.ndarray]
@@ -263,8 +263,8 @@ def cartpole(model: dict[str, Any], **policy: Any) -> RunConfig:
 @pytest.mark.parametrize(
     ("model", "policy", "words"),
     [
-        ({"recurrent": "rnn"}, {}, r"policy.agent.model.recurrent is 'rnn', expected 'lstm', 'gru' or 'mingru'"),
-        ({"recurrent": True}, {}, r"model.recurrent is true, expected 'lstm', 'gru' or 'mingru'"),
+        ({"recurrent": "rnn"}, {}, r"recurrent is 'rnn', expected 'lstm', 'gru', 'mingru' or 'transformer'"),
+        ({"recurrent": True}, {}, r"recurrent is true, expected 'lstm', 'gru', 'mingru' or 'transformer'"),
         ({"recurrent": "lstm", "recurrent_size": 0}, {}, "model.recurrent_size is 0, expected at least 1"),
         ({"recurrent": "lstm", "recurrent_size": 70000}, {}, "recurrent_size is 70000, expected at most 65536"),
         ({"recurrent": "mingru", "recurrent_layers": 0}, {}, "model.recurrent_layers is 0, expected at least 1"),
@@ -280,8 +280,27 @@ def cartpole(model: dict[str, Any], **policy: Any) -> RunConfig:
             {"recurrent_layers": 2},
             {},
             "policy.agent.model.recurrent_layers is 2, but model.recurrent is null, expected 1; set model.recurrent to "
-            "lstm, gru or mingru for a memory$",
+            "lstm, gru, mingru or transformer for a memory$",
         ),
+        (
+            {"recurrent": "transformer", "recurrent_size": 30},
+            {"num_minibatches": 2},
+            "policy.agent.model.recurrent_heads is 4, expected a divisor of recurrent_size, 30$",
+        ),
+        (
+            {"recurrent": "gru", "recurrent_window": 16},
+            {"num_minibatches": 2},
+            "policy.agent.model.recurrent_window is 16, but model.recurrent is gru, expected 32; only a "
+            "transformer has it$",
+        ),
+        (
+            {"recurrent_heads": 2},
+            {"num_minibatches": 2},
+            "policy.agent.model.recurrent_heads is 2, but model.recurrent is null, expected 4; only a "
+            "transformer has it$",
+        ),
+        ({"recurrent": "transformer", "recurrent_window": 1}, {}, "recurrent_window is 1, expected at least 2$"),
+        ({"recurrent": "transformer", "recurrent_heads": 0}, {}, "recurrent_heads is 0, expected at least 1$"),
         ({"recurrent": "lstm", "recurent_size": 3}, {}, r"not a known key. Did you mean 'recurrent_size'\?"),
         (
             {"recurrent": "lstm"},

@@ -18,6 +18,7 @@ ONE = {"num_minibatches": 2, "update_epochs": 2}
 OFF_POLICY = {"replay_size": 120, "learning_starts": 30, "batch_size": 16, "updates": 2, "model": {"hidden_sizes": [8]}}
 DQN = {"algorithm": "dqn", "target_every": 3, **OFF_POLICY}
 MEMORY = {"recurrent": "lstm", "recurrent_size": 5}
+TRANSFORMER = {"recurrent": "transformer", "recurrent_size": 4, "recurrent_heads": 2, "recurrent_window": 3}
 REMEMBERING_CRITIC = {**ONE, "algorithm": "mappo", "recurrent_critic": True, "model": MEMORY}
 
 RUN_CONFIGS: dict[str, dict[str, Any]] = {
@@ -53,6 +54,22 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "name": "tests.trainers.recall:Lives",
         "env": {"dying": 0.1, "counted": 0.7},
         "policy": {"both": {**ONE, "groups": ["left", "right"], "model": {**MEMORY, "recurrent_layers": 2}}},
+    },
+    "transformer": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {"both": {**ONE, "groups": ["left", "right"], "model": TRANSFORMER}},
+    },
+    "state of a model of one's own": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {
+            "left": {**ONE, "model": {"type": "tests.policies.stateful_models:Recent", "width": 5}},
+            "right": {
+                **{**DQN, "algorithm": "r2d2", "replay_size": 180, "burn_in": 2, "train_length": 5, "n_step": 2},
+                "model": {"type": "tests.policies.stateful_models:Valueless", "width": 4},
+            },
+        },
     },
     "gru, frozen gru and v-trace": {
         "name": "tests.trainers.recall:Lives",

@@ -11,6 +11,7 @@ from warpworld.config.run_config import RunConfig
 from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
 from warpworld.config.sections import (
     ALGORITHM,
+    CELLS,
     Fault,
     LearnerConfig,
     ModelConfig,
@@ -38,6 +39,7 @@ from warpworld.packaged import packaged_configs
 
 __all__ = [
     "ALGORITHM",
+    "CELLS",
     "NO_DEFAULT",
     "RANDOM",
     "REQUIRED",

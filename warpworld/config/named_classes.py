@@ -10,6 +10,7 @@ from warpworld.errors import ConfigError, suggest
 from warpworld.importing import import_named
 from warpworld.packaged import ALGORITHM, ALGORITHMS, LOGGER, LOGGERS, MODELS
 
+STATE = "initial_state"  # method by which a model of one's own declares a state
 # Methods of a logger that a run calls, with what it passes.
 _OF_LOGGERS = {"log": ("metrics",), "rewind": ("iteration", "env_steps"), "sync": (), "close": ()}
 
@@ -55,6 +56,13 @@ def model_class(name: str, needs_critic: bool = True) -> Any:
 
     if not (isinstance(found, type) and issubclass(found, nn.Module)):
         raise ConfigError(f"model '{name}' is not a torch.nn.Module")
+    if hasattr(found, STATE):
+        if not callable(getattr(found, STATE)) or found.forward is nn.Module.forward:
+            raise ConfigError(
+                f"model '{name}' has {STATE}, but not both {STATE}() and forward(observations, state); "
+                "see warpworld.policies.ModelWithState"
+            )
+        return found
     needed = ("actor", "critic") if needs_critic else ("actor",)
     missing = [method for method in needed if not callable(getattr(found, method, None))]
     if missing:
@@ -62,6 +70,15 @@ def model_class(name: str, needs_critic: bool = True) -> Any:
             f"model '{name}' has no {' and no '.join(missing)}(observations); see warpworld.policies.Model"
         )
     return found
+
+
+def declares_state(name: str) -> bool:
+    """Whether a model is one of a user's own that declares a state: a memory that it keeps itself.
+
+    Raises:
+        ConfigError: it cannot be imported.
+    """
+    return ":" in name and hasattr(_imported("model", name, MODELS), STATE)
 
 
 def logger_class(name: str) -> Any:

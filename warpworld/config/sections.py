@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import Self
 
+from warpworld.config.named_classes import declares_state
 from warpworld.config.schedules import value_at
 from warpworld.config.types import Count, Device, Flag, Label, Names, Seed, Text, Wish
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
 SECONDS = "seconds"  # the key of stop_when that is a time rather than a policy's score
+CELLS = "lstm, gru, mingru or transformer"
 ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random for not at all"
 
 
@@ -83,24 +85,57 @@ class ModelConfig(Section):
 
     model_config = ConfigDict(extra="allow")
 
-    type: Text = Field(default="mlp", description="kind of network: mlp, multi_input, or module:Class of your own")
+    type: Text = Field(
+        default="mlp", description="kind of network: mlp, multi_input, impala, or module:Class of your own"
+    )
     normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
     shared: Flag = Field(
         default=False, description="actor and critic share all layers but their last; with a memory they always do"
     )
-    recurrent: Literal["lstm", "gru", "mingru"] | None = Field(
+    recurrent: Literal["lstm", "gru", "mingru", "transformer"] | None = Field(
         default=None,
-        description="recurrent cell between its encoder and its heads: lstm, gru or mingru; null for no memory",
+        description=f"recurrent cell between its encoder and its heads: {CELLS}; null for no memory",
     )
     recurrent_size: Annotated[int, Field(ge=1, le=65536)] = Field(default=128, description="width of that cell")
     recurrent_layers: Annotated[int, Field(ge=1, le=64)] = Field(
         default=1, description="layers of that cell, each with a state of its own"
+    )
+    recurrent_heads: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=4, description="heads of a transformer's attention, a divisor of recurrent_size"
+    )
+    recurrent_window: Annotated[int, Field(ge=2, le=65536)] = Field(
+        default=32, description="steps of an episode that each layer of a transformer attends to, the present one too"
     )
 
     @property
     def settings(self) -> dict[str, Any]:
         """Arguments of the model, its defaults filled in."""
         return dict(self.model_extra or {})
+
+    @property
+    def declares_state(self) -> bool:
+        """Whether it is a model of one's own with a memory, see ``warpworld.policies.ModelWithState``."""
+        return declares_state(self.type)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it has a memory: a recurrent cell, or a state that the model declares."""
+        return self.recurrent is not None or self.declares_state
+
+    @property
+    def memory(self) -> str:
+        """Key and value that give it a memory, for messages."""
+        if self.recurrent is not None:
+            return f"model.recurrent is {self.recurrent}"
+        return f"model.type is {self.type}, which declares a state in initial_state()"
+
+    def beside_own_state(self) -> str | None:
+        """Message about a setting that puts other layers behind the encoder of a model that declares a state."""
+        given = f"recurrent is {self.recurrent}" if self.recurrent is not None else "shared is true"
+        if not self.declares_state or (self.recurrent is None and not self.shared):
+            return None
+        expected = "null" if self.recurrent is not None else "false"
+        return f"model.{given}, but model '{self.type}' declares a state of its own, expected {expected}"
 
 
 class SelfPlayConfig(Section):
@@ -196,12 +231,31 @@ class LearnerConfig(Section):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Faults of settings that contradict each other or the sizes of an iteration."""
-        if self.model.recurrent_layers > 1 and self.model.recurrent is None:
-            text = f"model.recurrent_layers is {self.model.recurrent_layers}, but model.recurrent is null, expected 1"
-            yield Fault(("model.recurrent_layers",), f"{text}; set model.recurrent to lstm, gru or mingru for a memory")
+        yield from self._faults_of_cell()
         if self.model.shared and self.model.recurrent is not None:
             text = f"model.shared is true, but model.recurrent is {self.model.recurrent}"
             yield Fault(("model.shared",), f"{text}, whose actor and critic share a memory anyway, expected false")
+        beside = self.model.beside_own_state()
+        if beside is not None:
+            yield Fault((beside.split()[0], "model"), beside)
+
+    def _faults_of_cell(self) -> Iterator[Fault]:
+        """Faults of settings of a recurrent cell that the model has not."""
+        model = self.model
+        if model.recurrent_layers > 1 and model.recurrent is None:
+            text = f"model.recurrent_layers is {model.recurrent_layers}, but model.recurrent is null, expected 1"
+            yield Fault(("model.recurrent_layers",), f"{text}; set model.recurrent to {CELLS} for a memory")
+        if model.recurrent == "transformer":
+            if model.recurrent_size % model.recurrent_heads:
+                text = f"model.recurrent_heads is {model.recurrent_heads}, expected a divisor of recurrent_size"
+                yield Fault(("model.recurrent_heads", "model.recurrent_size"), f"{text}, {model.recurrent_size}")
+            return
+        for key in ("recurrent_heads", "recurrent_window"):
+            value, default = getattr(model, key), ModelConfig.model_fields[key].default
+            if value != default:
+                is_now = "null" if model.recurrent is None else model.recurrent
+                text = f"model.{key} is {value}, but model.recurrent is {is_now}, expected {default}"
+                yield Fault((f"model.{key}",), f"{text}; only a transformer has it")
 
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Faults of settings that contradict the spaces of its groups, of which ``group`` is the first."""

@@ -26,6 +26,8 @@ from warpworld.policies.layers import (
     Ensemble,
     Layers,
     MinGRU,
+    ResidualBlock,
+    Transformer,
     Width,
     backward,
     backward_from,
@@ -74,6 +76,7 @@ from warpworld.policies.samplers import (
 )
 from warpworld.policies.shared import Shared
 from warpworld.policies.stacking import StackingPolicy, is_picture, no_picture, of_stacks
+from warpworld.policies.stateful_model import ModelWithState, StatefulModel, author_of
 from warpworld.policies.value_scale import ValueScale
 
 __all__ = [
@@ -104,6 +107,7 @@ __all__ = [
     "Layers",
     "MinGRU",
     "Model",
+    "ModelWithState",
     "MonotonicMixer",
     "MultiInput",
     "Noise",
@@ -119,6 +123,7 @@ __all__ = [
     "RecurrentPolicy",
     "RecurrentQNetwork",
     "RememberingPolicy",
+    "ResidualBlock",
     "Sampler",
     "SamplerContext",
     "SamplerMaker",
@@ -127,12 +132,15 @@ __all__ = [
     "SquashedHead",
     "SquashedSampler",
     "StackingPolicy",
+    "StatefulModel",
     "Sum",
     "TanhHead",
     "TeamQNetwork",
+    "Transformer",
     "ValueScale",
     "Width",
     "action_distribution",
+    "author_of",
     "backward",
     "backward_from",
     "build_policy",

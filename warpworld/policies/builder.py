@@ -18,8 +18,9 @@ from warpworld.policies.distributions import ActionDistribution, Categorical, Ga
 from warpworld.policies.inputs import CallersSpaces, ObservationNormaliser, ObservationRows, Preprocessing
 from warpworld.policies.layers import make_cell
 from warpworld.policies.policy import Policy
-from warpworld.policies.recurrent import Recurrent, RecurrentNetwork, RecurrentPolicy, check_encoder, encoded_width
+from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, RememberingNetwork, check_encoder, encoded_width
 from warpworld.policies.shared import Shared
+from warpworld.policies.stateful_model import StatefulModel
 
 if TYPE_CHECKING:
     from warpworld.config import ModelConfig
@@ -75,6 +76,8 @@ def build_policy(
             f"{'it gives the encoder heads of its own' if critic_input is None else 'its critic reads other inputs'}; "
             "set it to false"
         )
+    if model.declares_state:
+        _check_own_state(model, group, heads, critic_input)
     if heads is not None or model.recurrent is not None or model.shared:
         purpose = "given heads of the algorithm's own" if heads else "made recurrent" if model.recurrent else "shared"
         check_encoder(cls, model.type, purpose)
@@ -85,7 +88,7 @@ def build_policy(
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)  # the CPU's: torch.manual_seed would seed a GPU's, too
         try:
-            network = _network(cls, model, group, distribution.num_outputs, critic_input, heads)
+            network = _network(cls, model, group, distribution.num_outputs, critic_input, heads, needs_critic)
         except WarpworldError:
             raise
         except Exception as error:  # a model's own code may raise anything, and torch does where memory is short
@@ -104,7 +107,7 @@ def build_policy(
     preprocessing = None if rows.is_plain else Preprocessing(rows, may_reduce=":" not in model.type)
     policy = (
         RecurrentPolicy(network, distribution, normaliser, preprocessing, critic_input)
-        if isinstance(network, RecurrentNetwork)
+        if isinstance(network, RememberingNetwork)
         else Policy(network, distribution, normaliser, critic_input, preprocessing)
     )
     policy.spaces = CallersSpaces(group.observation, group.callers_action)
@@ -129,8 +132,12 @@ def _network(
     num_outputs: int,
     critic_input: Box | None,
     heads: HeadsMaker | None,
+    needs_critic: bool,
 ) -> nn.Module:
     """The model itself, or its encoder with other heads, shared ones, or a recurrent cell and heads, behind it."""
+    if model.declares_state:
+        own = cls(group.observation, num_outputs, **model.settings).eval()
+        return StatefulModel(own, model.type, observation_size(group), num_outputs, needs_critic)
     if heads is None and model.recurrent is None and not model.shared:
         read = () if critic_input is None else (critic_input,)
         return cls(group.observation, num_outputs, *read, **model.settings)
@@ -155,6 +162,21 @@ def _check_critic_input(cls: type[nn.Module], model: ModelConfig, group: Group) 
         raise ConfigError(
             f"{what}, but model '{model.type}' takes no critic_input, expected (observation, num_outputs, "
             "critic_input, **settings); see warpworld.policies.Model"
+        )
+
+
+def _check_own_state(model: ModelConfig, group: Group, heads: HeadsMaker | None, critic_input: Box | None) -> None:
+    """Refuse what cannot stand behind, or beside, a model that declares a state."""
+    beside = model.beside_own_state()
+    if beside is not None:
+        raise ConfigError(beside)
+    what = f"model '{model.type}' declares a state of its own"
+    if heads is not None:
+        raise ConfigError(f"{what}, but this algorithm puts heads of its own behind an encoder; take another model")
+    if critic_input is not None:
+        raise ConfigError(
+            f"{what}, but group '{group.name}' names '{group.critic_input}' for its critic to read, which such a model "
+            "does not take; leave critic_input out of the group"
         )
 
 

@@ -38,7 +38,7 @@ class Model(Protocol):
 
     One that has ``encoder(observation, **settings)`` as well, a static or class method that gives a module
     (rows, features) -> (rows, width), can be made recurrent or shared: the cell, actor and critic, or actor and critic
-    alone, then stand behind that module.
+    alone, then stand behind that module. One that declares a state has a memory of its own, see ``ModelWithState``.
 
     It has parameters, all of them float32 and at least one of them with ``requires_grad``; those without keep their
     values, and buffers may be anything. Modules are in eval mode throughout, while acting, learning and evaluating:

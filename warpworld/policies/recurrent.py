@@ -18,7 +18,38 @@ if TYPE_CHECKING:
     from warpworld.policies.forwards import RecurrentForwards
 
 
-class RecurrentNetwork(nn.Module):
+class RememberingNetwork(nn.Module):
+    """Base of networks with a state for each agent, which is zero where an episode begins.
+
+    Attributes:
+        state_size: numbers in one agent's state.
+    """
+
+    state_size: int
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Advance each agent by one step.
+
+        Args:
+            observations: (..., features) float32.
+            state: (..., state_size) float32, before the step; zeros where an episode begins.
+
+        Returns:
+            Outputs (..., num_outputs), values (...), 0 where there is no critic, and the state after the step,
+            (..., state_size).
+        """
+        raise NotImplementedError
+
+    def actor(self, observations: Tensor) -> Tensor:
+        """(..., features) float32, each the first of an episode -> (..., num_outputs) float32."""
+        return self.step(observations, self.no_state(observations))[0]
+
+    def no_state(self, observations: Tensor) -> Tensor:
+        """The state before the first step of an episode: (..., state_size)."""
+        return observations.new_zeros(*observations.shape[:-1], self.state_size)
+
+
+class RecurrentNetwork(RememberingNetwork):
     """Encoder -> recurrent cell; what reads the cell is a subclass's own.
 
     Attributes:
@@ -41,19 +72,6 @@ class RecurrentNetwork(nn.Module):
         self.encoder = encoder
         self.cell = cell  # type: ignore[assignment]
         self.size, self.state_size = self.cell.size, self.cell.state_size
-
-    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Advance each agent by one step.
-
-        Args:
-            observations: (..., features) float32.
-            state: (..., state_size) float32, before the step; zeros where an episode begins.
-
-        Returns:
-            Outputs (..., num_outputs), values (...), 0 where there is no critic, and the state after the step,
-            (..., state_size).
-        """
-        raise NotImplementedError
 
     def remember(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Inputs of heads, (..., size), and the state (..., state_size) after one step; arguments as ``step``'s."""
@@ -78,14 +96,6 @@ class RecurrentNetwork(nn.Module):
         encoded = self.encoder(observations.flatten(0, 1)).unflatten(0, observations.shape[:2])
         return self.cell.unroll(encoded, state, starts)
 
-    def actor(self, observations: Tensor) -> Tensor:
-        """(..., features) float32, each the first of an episode -> (..., num_outputs) float32."""
-        return self.step(observations, self.no_state(observations))[0]
-
-    def no_state(self, observations: Tensor) -> Tensor:
-        """The state before the first step of an episode: (..., state_size)."""
-        return observations.new_zeros(*observations.shape[:-1], self.state_size)
-
 
 class Recurrent(RecurrentNetwork):
     """Encoder -> recurrent cell -> linear actor and linear critic, which share all that stands before them.
@@ -109,7 +119,7 @@ class Recurrent(RecurrentNetwork):
         return self.critic_layer
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Implement ``RecurrentNetwork``."""
+        """Implement ``RememberingNetwork``."""
         if self.fused is not None and not torch.is_grad_enabled():
             return self.fused.step(observations, state)
         hidden, after = self.remember(observations, state)
@@ -137,11 +147,11 @@ class RecurrentPolicy(RememberingPolicy):
         state_size: numbers in one agent's state.
     """
 
-    model: RecurrentNetwork
+    model: RememberingNetwork
 
     def __init__(
         self,
-        model: RecurrentNetwork,
+        model: RememberingNetwork,
         distribution: ActionDistribution,
         normaliser: ObservationNormaliser | None = None,
         preprocessing: Preprocessing | None = None,
@@ -151,7 +161,7 @@ class RecurrentPolicy(RememberingPolicy):
         self.state_size = model.state_size
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """``RecurrentNetwork.step`` of raw observations, with values in units of reward."""
+        """``RememberingNetwork.step`` of raw observations, with values in units of reward."""
         outputs, values, after = self.model.step(self.features(observations), state)
         return outputs, self.in_rewards(values), after
 

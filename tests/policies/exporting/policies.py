@@ -62,11 +62,17 @@ KINDS = {
     "gaussian": Kind(FLOATS, UNEVEN),
     "bytes": Kind(PICTURE, MultiBinary(3), PIXELS_MODEL),
     "pixels": Kind(PIXELS, Discrete(2), {"activation": "tanh", **PIXELS_MODEL}),
+    "impala": Kind(PICTURE, Discrete(3), {"type": "impala", "channels": [4, 6], "branch_size": 16}),
+    "impala, lstm": Kind(MIXED, Discrete(3), {"type": "impala", "channels": [4], **LSTM}),
     "choices": Kind(MultiDiscrete([2, 3]), Discrete(2)),
     "lstm": Kind(FLOATS, Discrete(3), LSTM),
     "gru": Kind(FLOATS, Box(-1.0, 1.0, (2,)), {**GRU, **NORMALISED}),
     "two lstms": Kind(FLOATS, Discrete(3), {**LSTM, "recurrent_layers": 2}),
     "mingru": Kind(FLOATS, Discrete(3), {**LSTM, "recurrent": "mingru", "recurrent_layers": 2}),
+    "transformer": Kind(
+        FLOATS, Discrete(3), {**LSTM, "recurrent": "transformer", "recurrent_layers": 2, "recurrent_window": 3}
+    ),
+    "state of one's own": Kind(FLOATS, Discrete(3), {"type": "tests.policies.stateful_models:Recent"}),
     "mixed": Kind(MIXED, CHOICES, {**PIXELS_MODEL, **LSTM, **NORMALISED}, masked=True),
     "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),
     "dqn, stack": Kind(PICTURE, Discrete(3), PIXELS_MODEL, algorithm="dqn", settings={"frame_stack": 3}),
@@ -82,7 +88,8 @@ def policy_of(kind: str) -> Policy:
     """With larger weights than a new one's, so that what is seen decides, and a normaliser that has seen something."""
     known = KINDS[kind]
     algorithm = get_algorithm(known.algorithm)
-    model = {"type": "mlp", "hidden_sizes": [8], **known.model}
+    of_mlp = {} if ":" in known.model.get("type", "") else {"hidden_sizes": [8]}  # a model of one's own has none
+    model = {"type": "mlp", **of_mlp, **known.model}
     settings = algorithm.Settings(groups=("own",), model=model, **known.settings)
     group = Group("own", 1, known.observation, known.action)
     policy = algorithm.build_policy(settings, group, torch.Generator().manual_seed(2), None)

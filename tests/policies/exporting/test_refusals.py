@@ -28,10 +28,10 @@ def said_of(policy: Policy, path: Path) -> str:
     return str(error.value)
 
 
-def with_model(name: str, **settings: Any) -> Policy:
+def with_model(name: str, module: str = "tests.policies.exporting.broken_models", **settings: Any) -> Policy:
     spaces = policy_of("mlp").spaces
     assert spaces is not None
-    model = ModelConfig(type=f"tests.policies.exporting.broken_models:{name}", **settings)
+    model = ModelConfig(type=f"{module}:{name}", **settings)
     return build_policy(model, Group("own", 1, spaces.observation, spaces.action), torch.Generator())
 
 
@@ -65,6 +65,12 @@ def test_a_policy_without_spaces(tmp_path: Path) -> None:
 def test_a_model_that_torch_cannot_follow(tmp_path: Path) -> None:
     message = "model 'Stubborn' cannot be exported: RuntimeError: no graphs here,"
     assert said_of(with_model("Stubborn"), tmp_path / "own.pt2") == message
+
+
+def test_a_model_with_a_state_that_torch_cannot_follow(tmp_path: Path) -> None:
+    message = "model 'Stubborn' cannot be exported: RuntimeError: no graphs here"
+    policy = with_model("Stubborn", module="tests.policies.stateful_models")
+    assert said_of(policy, tmp_path / "own.pt2") == message
 
 
 def test_an_encoder_that_torch_cannot_follow(tmp_path: Path) -> None:

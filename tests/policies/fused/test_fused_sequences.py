@@ -218,6 +218,7 @@ def with_eye() -> Policy:
         (with_eye(), "its encoder is a Eye, none of the packaged ones"),
         (policy_of("lstm", recurrent_layers=2), "its LSTM has 2 layers where one is expected"),
         (policy_of("gru", recurrent_layers=3), "its GRU has 3 layers where one is expected"),
+        (policy_of("transformer"), "its cell is a transformer"),
     ],
 )
 def test_other_encoders_and_several_cells_are_left_to_torch(

@@ -37,6 +37,10 @@ WAYS = {
         **{**DQN, "algorithm": "r2d2", "burn_in": 2, "train_length": 6, "n_step": 2},
         "model": {"hidden_sizes": [8], "recurrent": "mingru", "recurrent_size": 4, "recurrent_layers": 2},
     },
+    "r2d2 with a transformer": {
+        **{**DQN, "algorithm": "r2d2", "burn_in": 2, "train_length": 6, "n_step": 2},
+        "model": {"hidden_sizes": [8], "recurrent": "transformer", "recurrent_size": 4, "recurrent_window": 3},
+    },
     "rmsprop": {**DQN, "optimizer": "rmsprop", "optimizer_eps": 1e-5, "priority_beta": [[0, 0.4], [500, 1.0]]},
     "qmix": {**DQN, "algorithm": "qmix", "priority_alpha": 0.6},
     "sac": {**SAC, "priority_alpha": 0.6},

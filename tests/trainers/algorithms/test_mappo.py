@@ -228,7 +228,7 @@ def by_stepping(model: Any, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tens
     return memory.layer(said).view(lead), after.view(*lead, -1)
 
 
-@pytest.mark.parametrize(("kind", "layers"), [("gru", 1), ("lstm", 1), ("lstm", 2), ("mingru", 1)])
+@pytest.mark.parametrize(("kind", "layers"), [("gru", 1), ("lstm", 1), ("lstm", 2), ("mingru", 1), ("transformer", 1)])
 @pytest.mark.parametrize("value_targets", ["gae", "vtrace"])
 def test_what_a_remembering_critic_learns_from_is_what_it_valued(kind: str, layers: int, value_targets: str) -> None:
     """The sequences, replayed by the weights that acted, give the values of the rollout again."""
@@ -263,7 +263,7 @@ def test_a_remembering_critic_learns_apart_from_the_actor() -> None:
 def test_a_critic_with_a_memory_takes_an_actor_with_one() -> None:
     message = (
         "recurrent_critic is true, but model.recurrent is null: what has a memory learns from sequences; set "
-        "model.recurrent to lstm, gru or mingru, or recurrent_critic=false$"
+        "model.recurrent to lstm, gru, mingru or transformer, or recurrent_critic=false$"
     )
     with pytest.raises(ConfigError, match=message):
         config(recurrent_critic=True)

@@ -15,7 +15,7 @@ from torch.nn import functional
 from warpworld.config import config_from_dict
 from warpworld.environment import Group
 from warpworld.errors import ConfigError
-from warpworld.policies.networks.q_network import RecurrentQNetwork
+from warpworld.policies import RecurrentQNetwork, StatefulModel
 from warpworld.trainers.algorithms.r2d2 import R2D2, R2D2Settings
 from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.replay import Windows
@@ -30,6 +30,7 @@ def made(heads: tuple[int, ...] = (3,), **settings: Any) -> R2D2:
     action = Discrete(heads[0]) if len(heads) == 1 else MultiDiscrete(heads)
     group = Group("agent", 1, Box(-1.0, 1.0, (FEATURES,)), action)
     model = {"recurrent": "gru", "recurrent_size": 5, "hidden_sizes": [6], **settings.pop("model", {})}
+    model = {"type": model["type"]} if "type" in model else model
     sizes = {"burn_in": BURN_IN, "train_length": TRAINED, "n_step": N_STEP, "batch_size": WINDOWS}
     known = R2D2Settings(groups=("agent",), **{**sizes, **settings, "model": model})
     policy = R2D2.build_policy(known, group, torch.Generator().manual_seed(1), None).double()
@@ -77,12 +78,13 @@ class Alone:
     def __init__(self, algorithm: R2D2, batch: Windows, window: int) -> None:
         self.algorithm, self.settings, self.batch, self.window = algorithm, algorithm.settings, batch, window
         own, target = algorithm.policy.model, algorithm.target.module
-        assert isinstance(own, RecurrentQNetwork) and isinstance(target, RecurrentQNetwork)
+        assert isinstance(own, RecurrentQNetwork | StatefulModel)
+        assert isinstance(target, RecurrentQNetwork | StatefulModel)
         with torch.no_grad():
             self.by_target = self.walked(target)
         self.values = self.walked(own)
 
-    def walked(self, network: RecurrentQNetwork) -> list[Tensor]:
+    def walked(self, network: RecurrentQNetwork | StatefulModel) -> list[Tensor]:
         """The network's values of all choices behind burn-in, which leaves no gradient."""
         state, found = self.batch.states[self.window], []
         for t in range(LENGTH):
@@ -134,6 +136,8 @@ class Alone:
         ((3,), False, {}),
         ((3, 2), True, {"priority_eta": 0.6, "model": {"recurrent": "lstm"}}),
         ((3,), False, {"model": {"recurrent": "lstm", "recurrent_layers": 2}}),
+        ((3,), True, {"model": {"recurrent": "transformer", "recurrent_heads": 1, "recurrent_window": 4}}),
+        ((3, 2), True, {"model": {"type": "tests.policies.stateful_models:Valueless"}}),
         ((4,), True, {"double": False, "dueling": False, "value_rescale": False}),
     ],
 )
@@ -207,8 +211,8 @@ def run_of(policy: dict[str, Any], **others: Any) -> dict[str, Any]:
     [
         (
             {"model": {"hidden_sizes": [8]}},
-            "policy.agent.model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru or mingru; "
-            "algorithm: dqn learns without one",
+            "policy.agent.model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru, mingru or "
+            "transformer; algorithm: dqn learns without one",
         ),
         (
             {"replay_size": 60},

@@ -17,7 +17,7 @@ from tests.trainers.recorded import Recorded, batches_of
 from warpworld.config import ModelConfig, RunConfig, config_from_dict
 from warpworld.environment import Environment
 from warpworld.errors import StoreError
-from warpworld.policies import RecurrentPolicy, build_policy
+from warpworld.policies import RecurrentPolicy, StatefulModel, build_policy
 from warpworld.policies.fused import DIAGNOSTICS, FusedGradients
 from warpworld.trainers.algorithms import a2c, ppo
 from warpworld.trainers.algorithms.experience.sequences import Sequences
@@ -32,7 +32,14 @@ from warpworld.world import World
 MARGIN = 2e-5
 
 
+OWN = "tests.policies.stateful_models:"  # a model of one's own that declares a state
+
+
 def recurrent(kind: str = "lstm", size: int = 6, **settings: Any) -> ModelConfig:
+    if kind.startswith(OWN):
+        return ModelConfig(type=kind, width=size)
+    if kind == "transformer":
+        settings = {"recurrent_heads": 2, "recurrent_window": 4, **settings}
     return ModelConfig(recurrent=kind, recurrent_size=size, hidden_sizes=[8], activation="tanh", **settings)
 
 
@@ -41,8 +48,11 @@ def policy_of(world: World, group: str, model: ModelConfig, seed: int = 0) -> Re
     policy = build_policy(model, world.groups[group], seeded(seed)).to(world.device)
     assert isinstance(policy, RecurrentPolicy)
     with torch.no_grad():
-        policy.model.actor_layer.weight.mul_(200)
-        policy.model.critic_layer.weight.mul_(5)
+        if isinstance(policy.model, StatefulModel):
+            policy.model.model.choice.weight.mul_(5)
+        else:
+            policy.model.actor_layer.weight.mul_(200)
+            policy.model.critic_layer.weight.mul_(5)
     return policy
 
 
@@ -93,7 +103,7 @@ class Walked:
 ENDS = [{}, {"dying": 0.15}, {"dying": 0.1, "cutting": 0.15}]
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru"])
+@pytest.mark.parametrize("kind", ["lstm", "gru", "mingru", "transformer", f"{OWN}Recent"])
 @pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
 def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, ends: dict[str, float]) -> None:
     """Three rollouts, each going on where the last one ended; envs and agents end at steps of their own."""
@@ -117,7 +127,9 @@ def test_agents_remember_to_the_end_of_their_episode_and_no_longer(kind: str, en
             firsts[group][walked.last.eq(0).all(-1)] = 0.0
 
 
-@pytest.mark.parametrize(("kind", "layers"), [("lstm", 1), ("gru", 1), ("gru", 2), ("mingru", 1)])
+@pytest.mark.parametrize(
+    ("kind", "layers"), [("lstm", 1), ("gru", 1), ("gru", 2), ("mingru", 1), ("transformer", 2), (f"{OWN}LongShort", 1)]
+)
 @pytest.mark.parametrize("ends", ENDS, ids=["of envs", "of lives", "of lives that are cut"])
 def test_a_replay_of_the_sequences_is_the_rollout(kind: str, layers: int, ends: dict[str, float]) -> None:
     rollout = ready(Lives(ending=0.1, **ends), 6, 8, kind, layers)
@@ -333,6 +345,20 @@ def recalled(model: dict[str, Any], **settings: Any) -> float:
 @pytest.mark.long
 def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) -> None:
     assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_cue_is_recalled_by_a_transformer_whose_window_reaches_it() -> None:
+    model = {"recurrent": "transformer", "recurrent_size": 16, "recurrent_heads": 2, "hidden_sizes": [16]}
+    assert recalled({**model, "recurrent_window": 5}) > 0.95
+    assert 0.4 < recalled({**model, "recurrent_window": 4}) < 0.6  # the cue is shown four steps before
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_cue_is_recalled_by_a_state_of_one_s_own() -> None:
+    assert recalled({"type": f"{OWN}LongShort", "width": 16}) > 0.95
 
 
 @pytest.mark.long

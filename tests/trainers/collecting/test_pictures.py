@@ -59,8 +59,12 @@ def pictures(spot: Tensor) -> Tensor:
 @pytest.mark.long
 @pytest.mark.parametrize(
     "model",
-    [{"hidden_sizes": [32]}, {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1]}],
-    ids=["mlp", "multi_input"],
+    [
+        {"hidden_sizes": [32]},
+        {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1]},
+        {"type": "impala", "channels": [8], "branch_size": 32, "shared": True},
+    ],
+    ids=["mlp", "multi_input", "impala"],
 )
 def test_the_quarter_of_a_spot_is_learnt(model: dict[str, Any]) -> None:
     learner = {"model": model, "learning_rate": 0.01, "num_minibatches": 2, "update_epochs": 4}

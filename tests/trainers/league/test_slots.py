@@ -177,17 +177,22 @@ def test_a_group_that_opponents_play_everywhere_has_no_return() -> None:
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def recurrent(seed: int) -> RecurrentPolicy:
+GRU = {"recurrent": "gru", "recurrent_size": 5, "hidden_sizes": (6,)}
+OWN = {"type": "tests.policies.stateful_models:Recent", "width": 5}
+
+
+def recurrent(seed: int, kind: dict[str, Any]) -> RecurrentPolicy:
     group = Group("left", 4, space(10), Still().groups()[0].action)
-    model = ModelConfig(recurrent="gru", recurrent_size=5, hidden_sizes=(6,))
+    model = ModelConfig(**kind)
     policy = build_policy(model, group, torch.Generator().manual_seed(seed))
     assert isinstance(policy, RecurrentPolicy)
     return policy
 
 
-def test_every_range_remembers_by_its_own_weights() -> None:
+@pytest.mark.parametrize("kind", [GRU, OWN], ids=["gru", "own"])
+def test_every_range_remembers_by_its_own_weights(kind: dict[str, Any]) -> None:
     """The states of a world with a slot are, range by range, those of worlds in which its player plays alone."""
-    own, other = recurrent(1), recurrent(2)
+    own, other = recurrent(1, kind), recurrent(2, kind)
 
     def states(policy: RecurrentPolicy, slots: Sequence[Slot]) -> tuple[Tensor, Tensor]:
         world = World(Still(), 6, seed=3)

@@ -15,7 +15,7 @@ from tests.trainers.replay.varied import Varied
 from tests.trainers.replay.witness import Moment, Witness
 from warpworld.config import ModelConfig
 from warpworld.policies import RecurrentPolicy, build_policy
-from warpworld.policies.layers.cells import make_cell
+from warpworld.policies.layers.cell_makers import make_cell
 from warpworld.policies.networks.q_network import DuelingHeads, RecurrentQNetwork
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.players import Slot

@@ -12,7 +12,7 @@ from torch import nn
 from torch.export import Dim, ExportedProgram
 
 from warpworld.errors import ExportError
-from warpworld.policies import Policy
+from warpworld.policies import Policy, author_of
 from warpworld.policies.exporting.interface import Interface
 from warpworld.policies.exporting.portable import PortablePolicy
 
@@ -55,7 +55,7 @@ def model_name(policy: Policy) -> str:
     """The class of a policy's model, and of its encoder where that is a module of its own, for messages."""
     encoder = getattr(policy.model, "encoder", None)
     behind = f" with encoder '{type(encoder).__name__}'" if isinstance(encoder, nn.Module) else ""
-    return f"'{type(policy.model).__name__}'{behind}"
+    return f"'{type(author_of(policy.model)).__name__}'{behind}"
 
 
 @contextmanager

@@ -9,7 +9,21 @@ import numpy as np
 import torch
 from torch import nn
 
-from warpworld.policies import GRU, LSTM, MLP, BranchEncoder, CellStack, Layers, MinGRU, MultiInput, Recurrent, Shared
+from warpworld.policies import (
+    GRU,
+    LSTM,
+    MLP,
+    BranchEncoder,
+    CellStack,
+    Layers,
+    MinGRU,
+    MultiInput,
+    Recurrent,
+    ResidualBlock,
+    Shared,
+    Transformer,
+    author_of,
+)
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
 from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
 
@@ -125,8 +139,10 @@ def why_not(model: nn.Module) -> str | None:
 
 
 def _check(model: nn.Module) -> None:
+    if any(isinstance(module, ResidualBlock) for module in model.modules()):
+        raise UnfitError("it has residual convolutions")
     if type(model) not in (MLP, MultiInput, Recurrent, Shared):
-        raise UnfitError(f"its model is a {type(model).__name__}, none of the packaged ones")
+        raise UnfitError(f"its model is a {type(author_of(model)).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise UnfitError("it is not float32 on the cpu")
     if any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()):
@@ -136,6 +152,8 @@ def _check(model: nn.Module) -> None:
 def _cell(cell: object) -> nn.Module:
     if isinstance(cell, CellStack):
         raise UnfitError(f"its {type(cell.layers[0]).__name__} has {len(cell.layers)} layers where one is expected")
+    if isinstance(cell, Transformer):
+        raise UnfitError("its cell is a transformer")
     if not isinstance(cell, LSTM | GRU | MinGRU):
         raise UnfitError(f"its cell is a {type(cell).__name__}, none of the packaged ones")
     return cell

@@ -1,7 +1,8 @@
 """Layers that networks are made of, recurrent cells, encoders, and the precision of their products."""
 
 from warpworld.policies.layers.bf16_products import reduces_to_bf16
-from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU, make_cell
+from warpworld.policies.layers.cell_makers import make_cell
+from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU
 from warpworld.policies.layers.dense import (
     HIDDEN_GAIN,
     POLICY_GAIN,
@@ -13,7 +14,7 @@ from warpworld.policies.layers.dense import (
     linear,
     perceptron,
 )
-from warpworld.policies.layers.encoders import BranchEncoder
+from warpworld.policies.layers.encoders import BranchEncoder, plain_convolutions
 from warpworld.policies.layers.ensemble import Ensemble
 from warpworld.policies.layers.linear_tanh import run_layers
 from warpworld.policies.layers.precision import (
@@ -25,6 +26,8 @@ from warpworld.policies.layers.precision import (
     products,
     widened,
 )
+from warpworld.policies.layers.residual import ResidualBlock, residual_convolutions
+from warpworld.policies.layers.transformer import Transformer
 
 __all__ = [
     "FLOAT32",
@@ -39,6 +42,8 @@ __all__ = [
     "Ensemble",
     "Layers",
     "MinGRU",
+    "ResidualBlock",
+    "Transformer",
     "Width",
     "backward",
     "backward_from",
@@ -49,8 +54,10 @@ __all__ = [
     "linear",
     "make_cell",
     "perceptron",
+    "plain_convolutions",
     "products",
     "reduces_to_bf16",
+    "residual_convolutions",
     "run_layers",
     "widened",
 ]

@@ -1,9 +1,9 @@
-"""Recurrent cells, by the name that ``model.recurrent`` takes."""
+"""Recurrent cells: an LSTM, a GRU, a minimal GRU, and stacks of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,6 @@ from warpworld.policies.layers.bf16_products import takes_bf16
 from warpworld.policies.layers.dense import linear
 from warpworld.policies.layers.gated_mean import RunningMeans, gated_mean
 from warpworld.policies.layers.precision import is_reduced, widened
-
-if TYPE_CHECKING:
-    from warpworld.config import ModelConfig
 
 LONGEST = 128.0  # steps that a number of a new mingru lasts at most
 
@@ -259,19 +256,3 @@ def _gate_and_candidate(inputs: int, size: int) -> nn.Linear:
         nn.init.orthogonal_(part)
     layer.bias.data[:size] = -torch.empty(size).uniform_(1.0, LONGEST - 1.0).log()
     return layer
-
-
-STEPPED_CELLS: dict[str, Callable[[int, int], nn.Module]] = {"lstm": LSTM, "gru": GRU}
-
-
-def make_cell(model: ModelConfig, width: int) -> nn.Module:
-    """The ``Cell`` behind an encoder of that width, as a model's settings ask for it.
-
-    It is made on the CPU in float32, with weights from torch's global generator.
-    """
-    assert model.recurrent is not None
-    size, num_layers = model.recurrent_size, model.recurrent_layers
-    if model.recurrent == "mingru":
-        return MinGRU(width, size, num_layers)
-    make = STEPPED_CELLS[model.recurrent]
-    return make(width, size) if num_layers == 1 else CellStack(make, width, size, num_layers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import torch
@@ -21,7 +21,7 @@ class BranchEncoder(nn.Module):
 
     A part of shape (channels, pixels), such as what a one-dimensional camera sees, goes through one-dimensional
     convolutions and then a linear layer, a picture of shape (channels, height, width) through two-dimensional ones; a
-    vector goes through a linear layer. Each layer has an activation behind it.
+    vector goes through a linear layer. Each linear layer has an activation behind it.
 
     Attributes:
         shapes: of the parts.
@@ -34,9 +34,7 @@ class BranchEncoder(nn.Module):
         self,
         shapes: dict[str, tuple[int, ...]],
         *,
-        channels: Sequence[int],
-        kernel_sizes: Sequence[int],
-        strides: Sequence[int],
+        convolutions: Callable[[str, tuple[int, ...]], nn.Sequential],
         branch_size: int,
         hidden_sizes: Sequence[int],
         activation: str,
@@ -45,9 +43,7 @@ class BranchEncoder(nn.Module):
 
         Args:
             shapes: of the parts, by name, in their order.
-            channels: of each convolution, those that it gives.
-            kernel_sizes: of each convolution, pixels; of a picture, in height and width.
-            strides: of each convolution, pixels; the same.
+            convolutions: makes those of a part that has pixels, from its name and shape.
             branch_size: numbers that each branch gives.
             hidden_sizes: width of each layer over all branches; may be empty.
             activation: behind each layer: "tanh" or "relu".
@@ -57,11 +53,10 @@ class BranchEncoder(nn.Module):
                 need.
         """
         super().__init__()
-        kernels = list(zip(channels, kernel_sizes, strides, strict=True))
         self._sizes = [math.prod(shape) for shape in shapes.values()]
         self.branches = nn.ModuleList()
         for name, shape in shapes.items():
-            first = _convolutions(name, shape, kernels, activation) if len(shape) > 1 else nn.Sequential()
+            first = convolutions(name, shape) if len(shape) > 1 else nn.Sequential()
             with torch.no_grad():
                 features = first(torch.zeros(1, *shape)).numel()
             last = linear(features, branch_size, HIDDEN_GAIN)
@@ -77,17 +72,40 @@ class BranchEncoder(nn.Module):
         return self.joined(torch.cat(said, -1)).view(*observations.shape[:-1], -1)
 
 
-def _convolutions(
-    name: str, shape: tuple[int, ...], kernels: Sequence[tuple[int, int, int]], activation: str
-) -> nn.Sequential:
-    """The convolutions for one part, (rows, *shape) -> (rows, channels, pixels that are left)."""
-    what = f"observation '{name}'" if name else "the observation"
-    # a shape that has pixels
+def part_of(name: str) -> str:
+    """A part of an observation, for messages."""
+    return f"observation '{name}'" if name else "the observation"
+
+
+def kind_of_convolution(model: str, name: str, shape: tuple[int, ...]) -> Convolution:
+    """The convolution for a part that has pixels, of one dimension or two.
+
+    Raises:
+        ConfigError: it has neither; ``model`` is the model's name, for the message.
+    """
     if len(shape) not in _CONVOLUTIONS:
         raise ConfigError(
-            f"model 'multi_input': {what} has shape {shape}, expected (channels, pixels), (channels, height, width) or "
-            "(numbers,); give the Box another shape, or write a model of your own"
+            f"model '{model}': {part_of(name)} has shape {shape}, expected (channels, pixels), (channels, height, "
+            "width) or (numbers,); give the Box another shape, or write a model of your own"
         )
+    return _CONVOLUTIONS[len(shape)]
+
+
+def plain_convolutions(
+    name: str, shape: tuple[int, ...], kernels: Sequence[tuple[int, int, int]], activation: str
+) -> nn.Sequential:
+    """The convolutions for one part, (rows, *shape) -> (rows, channels, pixels that are left).
+
+    Args:
+        name: of the part.
+        shape: of the part.
+        kernels: channels, kernel size and stride of each convolution.
+        activation: behind each of them.
+
+    Raises:
+        ConfigError: see ``BranchEncoder``.
+    """
+    kind, what = kind_of_convolution("multi_input", name, shape), part_of(name)
     # pixels that suffice for all convolutions
     needed = 1  # pixels, from the last convolution back to the first
     for _, kernel_size, stride in reversed(kernels):
@@ -103,15 +121,22 @@ def _convolutions(
     widths = [shape[0], *(kernel[0] for kernel in kernels)]
     layers: list[nn.Module] = []
     for (inputs, outputs), (_, kernel_size, stride) in zip(pairwise(widths), kernels, strict=True):
-        kind = _CONVOLUTIONS[len(shape)]
-        layers += [_convolution(kind, inputs, outputs, kernel_size, stride), ACTIVATIONS[activation]()]
+        layers += [convolution(kind, inputs, outputs, kernel_size, stride), ACTIVATIONS[activation]()]
     return nn.Sequential(*layers)
 
 
-def _convolution(kind: Convolution, inputs: int, outputs: int, kernel_size: int, stride: int) -> nn.Module:
+def convolution(
+    kind: Convolution,
+    inputs: int,
+    outputs: int,
+    kernel_size: int,
+    stride: int = 1,
+    padding: int = 0,
+    gain: float = HIDDEN_GAIN,
+) -> nn.Module:
     """A convolution with orthogonal weights and zero biases."""
-    layer = undrawn(kind, inputs, outputs, kernel_size, stride)
-    nn.init.orthogonal_(layer.weight, HIDDEN_GAIN)
+    layer = undrawn(kind, inputs, outputs, kernel_size, stride, padding)
+    nn.init.orthogonal_(layer.weight, gain)
     assert layer.bias is not None
     nn.init.zeros_(layer.bias)
     return layer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 from gymnasium.spaces import Space
@@ -9,7 +10,15 @@ from torch import nn
 
 from warpworld.environment import feature_shapes
 from warpworld.errors import ConfigError
-from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, BranchEncoder, Width, check_hidden, linear
+from warpworld.policies.layers import (
+    POLICY_GAIN,
+    VALUE_GAIN,
+    BranchEncoder,
+    Width,
+    check_hidden,
+    linear,
+    plain_convolutions,
+)
 from warpworld.policies.networks.separate import SeparateNetworks
 
 
@@ -77,11 +86,10 @@ class MultiInput(SeparateNetworks):
                 f"model 'multi_input': channels {list(channels)}, kernel_sizes {list(kernel_sizes)} and strides "
                 f"{list(strides)}, expected equally many of each: one for each convolution"
             )
+        kernels = list(zip(channels, kernel_sizes, strides, strict=True))
         return BranchEncoder(
             feature_shapes(observation),
-            channels=channels,
-            kernel_sizes=kernel_sizes,
-            strides=strides,
+            convolutions=partial(plain_convolutions, kernels=kernels, activation=activation),
             branch_size=branch_size,
             hidden_sizes=hidden_sizes,
             activation=activation,

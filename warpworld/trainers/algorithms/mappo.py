@@ -12,7 +12,7 @@ from gymnasium.spaces import Box
 from pydantic import Field
 from torch import Tensor, nn
 
-from warpworld.config import ALGORITHM, Fault, Flag, Sizes
+from warpworld.config import ALGORITHM, CELLS, Fault, Flag, Sizes
 from warpworld.environment import Array, Environment, Group, state_space
 from warpworld.errors import ConfigError
 from warpworld.policies import (
@@ -64,9 +64,10 @@ class MAPPOSettings(PPOSettings):
         """A team is one group; a critic with a memory takes an actor with one."""
         if self.recurrent_critic and self.model.recurrent is None:
             text = "recurrent_critic is true, but model.recurrent is null: what has a memory learns from sequences"
-            yield Fault(
-                ("recurrent_critic",), f"{text}; set model.recurrent to lstm, gru or mingru, or recurrent_critic=false"
-            )
+            yield Fault(("recurrent_critic",), f"{text}; set model.recurrent to {CELLS}, or recurrent_critic=false")
+        if self.model.declares_state:
+            text = f"{self.model.memory}, but mappo puts an actor and a critic of its own behind an encoder"
+            yield Fault(("model.type",), f"{text}, expected a model with one; ppo and a2c train yours")
         if len(self.groups) > 1:
             text = f"groups has {', '.join(self.groups)}, but the critic of mappo reads what one group sees"
             yield Fault(("groups",), f"{text}, expected one; give each group a policy of its own")

@@ -103,8 +103,11 @@ class QLearning(OffPolicy):
 
     @classmethod
     @abstractmethod
-    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker:
-        """Build the network from an encoder and its width; other arguments as of ``build_policy``."""
+    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker | None:
+        """Build the network from an encoder and its width; None for the model's own outputs as values of choices.
+
+        Other arguments are those of ``build_policy``.
+        """
 
     # ---- what such an algorithm defines ------------------------------------------------------------------------------
     @abstractmethod

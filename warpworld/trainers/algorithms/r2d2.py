@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from warpworld.config import (
     ALGORITHM,
+    CELLS,
     Count,
     Fault,
     Flag,
@@ -24,7 +25,7 @@ from warpworld.config import (
     Sizes,
 )
 from warpworld.environment import Group, action_heads
-from warpworld.policies import DuelingHeads, HeadsMaker, RecurrentQNetwork, make_cell
+from warpworld.policies import DuelingHeads, HeadsMaker, RecurrentQNetwork, StatefulModel, make_cell
 from warpworld.trainers.algorithms import Evaluated, OffPolicySettings, QLearning, QSettings
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import WindowReplay, Windows, WindowSizes
@@ -82,8 +83,8 @@ class R2D2Settings(QSettings):
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Windows are of a policy that remembers."""
-        if self.model.recurrent is None:
-            text = "model.recurrent is null, but r2d2 learns with a memory, expected lstm, gru or mingru"
+        if not self.model.remembers:
+            text = f"model.recurrent is null, but r2d2 learns with a memory, expected {CELLS}"
             yield Fault(("model.recurrent", "model"), f"{text}; algorithm: dqn learns without one")
         if self.final_observations:
             text = "final_observations is true, but windows keep none, expected false or null"
@@ -105,9 +106,11 @@ class R2D2(QLearning):
     replay: WindowReplay
 
     @classmethod
-    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker:
-        """An encoder with a recurrent cell and heads behind it."""
+    def network(cls, settings: Any, group: Group, critic_input: Box | None) -> HeadsMaker | None:
+        """An encoder with a recurrent cell and heads behind it; None for a model with a state of its own."""
         model, head_sizes = settings.model, action_heads(group.action)
+        if model.declares_state:
+            return None
 
         def make(encoder: torch.nn.Module, width: int) -> RecurrentQNetwork:
             heads = DuelingHeads(model.recurrent_size, head_sizes, settings.dueling)
@@ -155,7 +158,9 @@ class R2D2(QLearning):
         """
         burn_in, settings = self.settings.burn_in, self.settings
         own, target = self.policy.model, self.target.module
-        assert isinstance(own, RecurrentQNetwork) and isinstance(target, RecurrentQNetwork)
+        assert isinstance(own, RecurrentQNetwork | StatefulModel) and isinstance(
+            target, RecurrentQNetwork | StatefulModel
+        )
         features, starts = self.policy.features(batch.observations), batch.starts
         trained, behind = slice(burn_in, burn_in + settings.train_length), slice(burn_in + settings.train_length, None)
         # the state after burn-in, and the target's values

@@ -52,7 +52,7 @@ class OnPolicySettings(RewardSettings):
         agents = f"{sizes.agents} agent{'s' * (sizes.agents != 1)}"
         rows = sizes.num_envs * sizes.num_steps * sizes.agents
         what = f"rows of a rollout: num_envs {sizes.num_envs} x num_steps {sizes.num_steps} x {agents}"
-        if self.model.recurrent is not None:
+        if self.model.remembers:
             rows = sizes.num_envs * sizes.agents
             what = f"sequences that a recurrent policy learns from: num_envs {sizes.num_envs} x {agents}"
         if rows % self.num_minibatches:

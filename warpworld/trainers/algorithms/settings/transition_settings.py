@@ -27,9 +27,12 @@ class TransitionSettings(OffPolicySettings):
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Transitions begin without a memory of what came before."""
         yield from super().faults(sizes)
-        if self.model.recurrent is not None:
-            text = f"model.recurrent is {self.model.recurrent}, but {self.algorithm} learns from transitions, expected "
-            yield Fault(("model.recurrent",), f"{text}null; algorithm: {self.remembering} learns with a memory")
+        if self.model.remembers:
+            key, instead = (
+                ("recurrent", "null") if self.model.recurrent is not None else ("type", "a model without one")
+            )
+            text = f"{self.model.memory}, but {self.algorithm} learns from transitions, expected {instead}"
+            yield Fault((f"model.{key}",), f"{text}; algorithm: {self.remembering} learns with a memory")
         if self.frame_stack > 1 and self.model.normalise_observations:
             text = f"model.normalise_observations is true, but frame_stack is {self.frame_stack}"
             yield Fault(("model.normalise_observations", "frame_stack"), f"{text}, expected one of them only")
