@@ -15,6 +15,7 @@ from warpworld.trainers.trainer import Trainer
 # Episodes and rollouts are of different lengths, so that a checkpoint falls into the middle of episodes.
 TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 6}
 ONE = {"num_minibatches": 2, "update_epochs": 2}
+SEGMENTS = {"num_minibatches": 2, "priority_alpha": 0.7, "replay_ratio": 1.0}
 OFF_POLICY = {"replay_size": 120, "learning_starts": 30, "batch_size": 16, "updates": 2, "model": {"hidden_sizes": [8]}}
 DQN = {"algorithm": "dqn", "target_every": 3, **OFF_POLICY}
 MEMORY = {"recurrent": "lstm", "recurrent_size": 5}
@@ -36,6 +37,15 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "policy": {"agent": {**ONE, "desired_kl": 1e-4, "anneal_lr": False, "kl_coef": 0.1}},
     },
     "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
+    "segments": {
+        "name": "cartpole",
+        "policy": {"agent": {**SEGMENTS, "priority_beta": [[0, 0.2], [288, 1.0]]}},
+    },
+    "segments of two groups with a memory": {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": 0.7},
+        "policy": {"both": {**SEGMENTS, "groups": ["left", "right"], "model": MEMORY}},
+    },
     "python phases": {
         "name": "tests.trainers.small_worlds:Clockwork",
         "env": {"episode_length": 5, "ends": [0, 3, 4]},

@@ -94,6 +94,21 @@ WAYS: dict[str, dict[str, Any]] = {
         "env": {"episode_length": 6},
         "policy": {"tagger": REMEMBERING_CRITIC, "runner": {"algorithm": "random"}},
     },
+    "segments": {
+        "name": "cartpole",
+        "policy": {"agent": {**SEVERAL, "priority_alpha": 0.7, "priority_beta": [[0, 0.2], [250, 1.0]]}},
+    },
+    "segments of agents that leave, target_kl and v-trace": {
+        "name": RELAY,
+        "policy": {
+            "left": {**SEVERAL, "priority_alpha": 0.7, "target_kl": 0.015, "value_targets": "vtrace"},
+            "right": {**ONE, "priority_alpha": 0.0, "replay_ratio": 0.5},
+        },
+    },
+    "segments with a memory": {
+        "name": "cartpole",
+        "policy": {"agent": {**RUN_CONFIGS["segments"]["policy"]["agent"], "model": MEMORY}},
+    },
     "desired_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL}}},
     "desired_kl, target_kl, agents that leave": {
         "name": RELAY,

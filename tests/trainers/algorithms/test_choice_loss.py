@@ -112,6 +112,15 @@ def test_gradients_and_diagnostics_are_those_of_the_formulas(name: str, heads: s
     compare(found, expected(*given, HEADS[heads], SETTINGS[name]))
 
 
+@pytest.mark.parametrize("name", ["ppo", "ppo, plain"])
+def test_advantages_are_weighted_behind_their_normalisation(name: str) -> None:
+    loss, world = made((3, 2), num_envs=5)
+    outputs, values, batch = rows_of((3, 2), 400, True, world.device)
+    weights = torch.rand(400, generator=torch.Generator().manual_seed(1)).to(world.device)
+    given = outputs, values, batch.with_columns(importance=weights)
+    compare(loss(*given, terms_of(SETTINGS[name])), expected(*given, (3, 2), SETTINGS[name]))
+
+
 @pytest.mark.parametrize("count", [1, 2, 127, 129])
 @pytest.mark.parametrize("num_envs", [1, 40])
 def test_any_number_of_rows_on_any_number_of_envs(num_envs: int, count: int) -> None:

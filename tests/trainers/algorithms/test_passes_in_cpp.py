@@ -38,13 +38,25 @@ RUNS: dict[str, dict[str, Any]] = {
     "kl_coef": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "kl_coef": 0.5}}},
     "desired_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL}}},
     "desired_kl, target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL, "target_kl": 0.01}}},
+    "segments": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "priority_alpha": 0.8}}},
+    "segments of agents that leave": {
+        "name": "skirmish",
+        "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"], "priority_alpha": 0.8, "replay_ratio": 4 / 3}},
+    },
     "v-trace": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "value_targets": "vtrace"}}},
     "normalised observations": RUN_CONFIGS["normalised observations"],
     "agents that leave": {"name": "skirmish", "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"]}}},
 }
 # Steps of a call, which are those of two passes but for these: where one is all there is, and where others may be left
 # out or learn from other targets.
-AT_ONCE = {"a2c": 3, "target_kl": 3, "desired_kl, target_kl": 3, "v-trace": 3, "normalised observations": 4}
+AT_ONCE = {
+    "a2c": 3,
+    "segments of agents that leave": 4,
+    "target_kl": 3,
+    "desired_kl, target_kl": 3,
+    "v-trace": 3,
+    "normalised observations": 4,
+}
 LOSS = Loss(surrogate=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.01, vf_coef=0.5)
 
 

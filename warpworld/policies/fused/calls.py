@@ -39,7 +39,7 @@ class Rows(ctypes.Structure):
 
     _fields_ = [
         *((name, _POINTER) for name in ("observations", "actions", "box_actions", "log_probs", "advantages")),
-        *((name, _POINTER) for name in ("returns", "values", "action_masks", "mask")),
+        *((name, _POINTER) for name in ("returns", "values", "importance", "action_masks", "mask")),
     ]
 
 

@@ -130,7 +130,7 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   ahead.add(rows.observations, model.trunks[0].shape.features * sizeof(float));
   ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
   ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));
-  const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values};
+  const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance};
   for (const float* column : columns) ahead.add(column, sizeof(float));
   ahead.add(rows.action_masks, model.actor.outputs);
 }

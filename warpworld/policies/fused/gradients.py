@@ -129,6 +129,9 @@ class FusedGradients:
         for name, (dtype, shape) in shapes.items():
             field = "box_actions" if is_box and name == "actions" else name
             setattr(self._rows, field, self._kept(name, getattr(batch, name), dtype, shape))
+        # weights, where rows have any
+        if (importance := getattr(batch, "importance", None)) is not None:
+            self._rows.importance = self._kept("importance", importance, torch.float32, (count,))
         # masks, which only choices have
         masks = None if is_box else getattr(batch, "action_masks", None)
         if masks is not None:

@@ -27,6 +27,7 @@ struct Rows {
   const int32_t* actions;    // (B, heads); null with actions in a Box
   const float* box_actions;  // (B, dimensions), as drawn; null with choices
   const float *log_probs, *advantages, *returns, *values;
+  const float* importance;      // (B,), weights of normalised advantages; null for 1
   const uint8_t* action_masks;  // (B, choices), 0 for a forbidden choice; may be null
   const uint8_t* counts;        // (B,), 0 for a row that does not count; may be null
 };
@@ -128,7 +129,7 @@ static void take_weights(const TileRows& those, const Common& common, const Loss
   for (int s = 0; s < tile; s++) scratch.weights[s] = s < those.samples && those.counts[s] ? common.weight : 0.0f;
 }
 
-// What the actor's loss reads of a batch, advantages normalised.
+// What the actor's loss reads of a batch, advantages normalised and weighted.
 static void take_actors_columns(const Rows& rows, const TileRows& those, const Common& common,
                                 const LossScratch& scratch) {
   take_weights(those, common, scratch);
@@ -136,6 +137,10 @@ static void take_actors_columns(const Rows& rows, const TileRows& those, const C
   take_column(rows.advantages, those, scratch.advantages);
   for (int s = 0; s < tile; s += lanes)
     store(scratch.advantages + s, (load(scratch.advantages + s) - common.mean) * common.scale);
+  if (!rows.importance) return;
+  take_column(rows.importance, those, scratch.pull);  // which is written later
+  for (int s = 0; s < tile; s += lanes)
+    store(scratch.advantages + s, load(scratch.advantages + s) * load(scratch.pull + s));
 }
 
 // What the critic's loss reads.

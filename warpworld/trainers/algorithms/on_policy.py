@@ -17,7 +17,7 @@ from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
-from warpworld.trainers.algorithms.settings import LossTerms, OnPolicySettings
+from warpworld.trainers.algorithms.settings import LossTerms, OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import (
     CapturedUpdates,
@@ -96,6 +96,10 @@ class OnPolicy(Algorithm):
 
         A class that defines ``loss_of`` or ``losses`` has none unless it defines this, too.
         """
+        return None
+
+    def segment_draws(self) -> SegmentDraws | None:
+        """The rule by which minibatches are drawn from a rollout's segments; None shuffles its rows."""
         return None
 
     def rate_rule(self) -> RateRule | None:

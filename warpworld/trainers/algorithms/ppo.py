@@ -11,7 +11,6 @@ from torch import Tensor
 
 from warpworld.config import (
     ALGORITHM,
-    Count,
     Fault,
     Flag,
     NotNegativeSchedule,
@@ -27,17 +26,18 @@ from warpworld.trainers.algorithms import (
     LossTerms,
     OnPolicy,
     OnPolicySettings,
+    SegmentDraws,
+    SegmentSettings,
     blank,
     mean,
     normalise,
 )
 
 
-class PPOSettings(OnPolicySettings):
+class PPOSettings(SegmentSettings):
     """One entry of the ``policy`` section with ``algorithm: ppo``."""
 
     algorithm: Literal["ppo"] = Field(default="ppo", description=ALGORITHM)
-    update_epochs: Count = Field(default=4, description="passes over a rollout")
     clip_coef: PositiveSchedule = Field(default=0.2, description="how far the probability ratio may move from 1")
     clip_vloss: Flag = Field(default=True, description="clip the value loss in the same way")
     target_kl: Positive | None = Field(
@@ -73,7 +73,7 @@ class PPOSettings(OnPolicySettings):
         elif not lowest <= self.learning_rate <= highest:
             text = f"learning_rate is {self.learning_rate:g}, expected one within learning_rate_limits"
             yield Fault(("learning_rate", "learning_rate_limits"), f"{text}, [{lowest:g}, {highest:g}]")
-        if self.update_epochs * self.num_minibatches == 1:
+        if self.passes * self.per_pass == 1:
             text = f"{what}, but an update takes a single step, before which the policy has not moved"
             yield Fault(("desired_kl",), f"{text}; set update_epochs or num_minibatches to 2 or more")
 
@@ -103,6 +103,8 @@ def ppo_loss(
     advantages = blank(batch.advantages, mask)
     if settings.norm_adv:
         advantages = normalise(advantages, mask)
+    if batch.importance is not None:
+        advantages = advantages * batch.importance
 
     # policy: the pessimistic one of the plain and the clipped surrogate
     log_ratio = blank(log_probs, mask) - blank(batch.log_probs, mask)
@@ -158,7 +160,7 @@ class PPO(OnPolicy):
     @property
     def num_epochs(self) -> int:
         """Passes over a rollout, at most."""
-        return self.settings.update_epochs
+        return self.settings.passes
 
     def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
         """``ppo_loss`` with the present coefficients."""
@@ -175,6 +177,13 @@ class PPO(OnPolicy):
             vf_coef=self.now.vf_coef,
             kl_coef=self.now.kl_coef,
         )
+
+    def segment_draws(self) -> SegmentDraws | None:
+        """The rule of ``priority_alpha``."""
+        alpha, settings = self.settings.priority_alpha, self.settings
+        if alpha is None:
+            return None
+        return SegmentDraws(alpha, self.now.priority_beta, settings.per_pass, len(settings.groups))
 
     def rate_rule(self) -> RateRule | None:
         """The rule of ``desired_kl``.

@@ -30,6 +30,7 @@ class Batch:
         mask: (B,) bool, False for rows that do not count; None counts all.
         action_masks: (B, choices) bool, False for choices that were forbidden; None where all were allowed.
         critic_inputs: (B, numbers) float32, what the critic reads; None where that is the observations.
+        importance: (B,) float32, weights of advantages, after these are normalised; None weighs all by 1.
         blocks: lengths of the successive parts, each of one step and one group, between which other processes have rows
             of their own; empty where there is one process, or where the order is another.
         evaluation: what ``evaluated`` gives, where that is known: of the only policy and weights that it is asked for.
@@ -44,6 +45,7 @@ class Batch:
     mask: Tensor | None = None
     action_masks: Tensor | None = None
     critic_inputs: Tensor | None = None
+    importance: Tensor | None = None
     blocks: tuple[int, ...] = ()
     evaluation: tuple[Tensor, Tensor] | None = None
 

@@ -3,6 +3,14 @@
 from warpworld.trainers.algorithms.settings.loss_terms import LossTerms
 from warpworld.trainers.algorithms.settings.off_policy_settings import OffPolicySettings
 from warpworld.trainers.algorithms.settings.on_policy_settings import OnPolicySettings
+from warpworld.trainers.algorithms.settings.segment_settings import SegmentDraws, SegmentSettings
 from warpworld.trainers.algorithms.settings.transition_settings import TransitionSettings
 
-__all__ = ["LossTerms", "OffPolicySettings", "OnPolicySettings", "TransitionSettings"]
+__all__ = [
+    "LossTerms",
+    "OffPolicySettings",
+    "OnPolicySettings",
+    "SegmentDraws",
+    "SegmentSettings",
+    "TransitionSettings",
+]

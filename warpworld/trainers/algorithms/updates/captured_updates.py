@@ -43,8 +43,13 @@ class CapturedUpdates(Updates):
         self._replay: Part | None = None  # the update, once there was one
         self._numbers = (RATE, *(name for name in settings.scheduled() if name != RATE))
         steps = 1 if isinstance(learner.policy, RecurrentPolicy) else collector.num_steps
-        rows = steps * world.num_envs * sum(world.groups[group].size for group in settings.groups)
-        self._inputs = DeviceInputs(collector, "_".join(settings.groups), rows, self._numbers)
+        agents, draws = (
+            world.num_envs * sum(world.groups[group].size for group in settings.groups),
+            learner.segment_draws(),
+        )
+        needed = steps * agents if draws is None else draws.per_pass * agents
+        self._inputs = DeviceInputs(collector, "_".join(settings.groups), needed, self._numbers)
+        self._order = self._inputs.permutation if draws is None else self._inputs.uniform
         self._loss: ChoiceLoss | None = None
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
 
@@ -87,7 +92,7 @@ class CapturedUpdates(Updates):
         if learner.rate is None:
             rate.copy_(wanted)
         learner.now = learner.now.model_copy(update=numbers)
-        self._begin_with_rollout(self._inputs.permutation)
+        self._begin_with_rollout(self._order)
 
     def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Implement ``Updates``: with the loss of kernels, where there are such for it."""

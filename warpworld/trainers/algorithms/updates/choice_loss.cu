@@ -1,7 +1,7 @@
 // The losses of PPO and A2C for rows of choices, and their gradients at logits and values, in three launches: moments of
 // the advantages, a sum for each env; losses and gradients; diagnostics. Formulas: ppo.py, a2c.py.
 //
-// Tensors are torch's own and contiguous, so that parameters are their addresses; 0 stands for a mask that there is not.
+// Tensors are torch's own and contiguous, so that parameters are their addresses; 0 stands for weights or a mask that there are not.
 // The first `num_envs` envs work, and the lanes of all of them share the rows. LOGITS is the number of choices of all
 // NUM_HEADS heads, HEAD_SIZE that of each head, or 0 where they differ; a head's size is then read from `head_sizes`.
 #include "drawing.cuh"
@@ -25,7 +25,7 @@ struct Coefficients {
 
 // What is learnt from, (rows, ...) each.
 struct Rows {
-  int64_t actions, log_probs, advantages, returns, values, mask, action_masks;
+  int64_t actions, log_probs, advantages, returns, values, importance, mask, action_masks;
 
   __device__ bool counts(int row) const { return !mask || ((const bool*)mask)[row]; }
   __device__ float at(int64_t column, int row) const { return ((const float*)column)[row]; }
@@ -166,7 +166,8 @@ __device__ float differentiate_row(const Rows& data, const Loss& loss, const Com
     log_prob += own[actions[head]];
   }
   figures[ENTROPY] += (double)entropy;
-  const float advantage = (data.at(data.advantages, row) - common.mean) * common.scale;
+  const float weight = data.importance ? data.at(data.importance, row) : 1.0f;
+  const float advantage = (data.at(data.advantages, row) - common.mean) * common.scale * weight;
   const float pull = pull_of(loss, common, clip, kl_coef, log_prob, data.at(data.log_probs, row), advantage, figures);
   own = logits;
   for (int head = 0; head < NUM_HEADS; own += size_of(head_sizes, head++))

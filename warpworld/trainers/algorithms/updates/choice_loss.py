@@ -97,8 +97,9 @@ class ChoiceLoss(TensorKernels):
 
 
 def _columns(rows: Batch) -> list[Tensor | None]:
-    """The tensors that the kernels' struct Rows points to, contiguous; None where rows have no mask."""
-    own = rows.actions, rows.log_probs, rows.advantages, rows.returns, rows.values, rows.mask, rows.action_masks
+    """The tensors that the kernels' struct Rows points to, contiguous; None where rows have no such column."""
+    floats = rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance
+    own = rows.actions, *floats, rows.mask, rows.action_masks
     return [None if column is None else column.contiguous() for column in own]
 
 

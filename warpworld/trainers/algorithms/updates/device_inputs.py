@@ -1,4 +1,4 @@
-"""Inputs of captured updates: a seed and numbers that the host writes, and permutations drawn from the seed."""
+"""Inputs of captured updates: a seed and numbers that the host writes, and what is drawn from the seed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from warpworld.trainers.replay import lanes_for
 
 SOURCE = Path(__file__).resolve().parent / "permutations.cu"
 SEED_WORDS = 2
+LARGEST = 2**53 - 1  # of the whole numbers that float64 holds with all their neighbours
 
 
 class DeviceInputs:
@@ -23,7 +24,7 @@ class DeviceInputs:
     Args:
         collector: of an unsealed world.
         name: keeps the arrays apart from those of other policies.
-        rows: numbers in a permutation.
+        rows: numbers in a permutation, or that are drawn at a time.
         numbers: names of the numbers.
     """
 
@@ -65,6 +66,13 @@ class DeviceInputs:
 
     def permutation(self, number: Tensor) -> Tensor:
         """(rows,) int64: the permutation of all rows that belongs to the seed and to a pass's number, (1,) int64."""
+        return self._drawn(number).argsort()
+
+    def uniform(self, number: Tensor) -> Tensor:
+        """(rows,) float64 in [0, 1): the numbers that belong to the seed and to a pass's number, (1,) int64."""
+        return (self._drawn(number) >> 11 & LARGEST).double() / (LARGEST + 1)
+
+    def _drawn(self, number: Tensor) -> Tensor:
         self._epoch.copy_(number)
         self._draw()
-        return self._keys.argsort()
+        return self._keys

@@ -10,7 +10,8 @@ from torch import Tensor
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 
 Permutations = torch.Generator | Callable[[Tensor], Tensor]
-"""A generator to draw permutations of rows from; or a function from a pass's number, (1,) int64, to (rows,) int64."""
+"""A generator to draw from; or a function from a pass's number, (1,) int64, to what that gives: a permutation of its
+rows, (rows,) int64, or uniform numbers where segments are drawn."""
 RecomputedTargets = Callable[[], Tensor]
 """Gives new value targets of all rows, (rows,) float32."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.updates.updates import Learner, Updates
 
@@ -16,10 +17,16 @@ class SharedUpdates(Updates):
 
     Args:
         learner: the algorithm; its ``now`` leaves advantages as they are, since they are normalised here.
+
+    Raises:
+        ConfigError: it draws segments, of which each process has some alone.
     """
 
     def __init__(self, learner: Learner) -> None:
         super().__init__(learner)
+        if (draws := learner.segment_draws()) is not None:
+            text = f"priority_alpha is {draws.alpha:g}, but {learner.processes.size} processes learn together"
+            raise ConfigError(f"{text}, expected one, which draws from all segments; set priority_alpha=null")
         parameters = learner.parameters
         self._summed = parameters.vector.new_zeros(len(parameters.vector) + len(learner.loss_diagnostics))
 

@@ -13,11 +13,12 @@ from warpworld.policies import Policy, moments, variance_of
 from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_gradient, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import FlatParameters, KLRate
-from warpworld.trainers.algorithms.settings import LossTerms
+from warpworld.trainers.algorithms.settings import LossTerms, SegmentDraws
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.algorithms.updates.gradients import InCpp, by_autograd, one_torch_thread
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.updates.passes import Passes, Permutations, RecomputedTargets
+from warpworld.trainers.algorithms.updates.segments import SegmentMinibatches
 from warpworld.trainers.algorithms.updates.update_parts import Part, UpdateParts
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import GRADIENT, spanned_items
@@ -57,6 +58,9 @@ class Learner(Protocol):
 
     def loss_terms(self) -> LossTerms | None:
         """Terms of the loss; None leaves its gradient to autograd."""
+
+    def segment_draws(self) -> SegmentDraws | None:
+        """Rule by which minibatches are drawn; None shuffles rows."""
 
     def targets(self, estimates: Sequence[Estimates] | None) -> Targets:
         """Value targets of the rollout in the store."""
@@ -162,7 +166,8 @@ class Updates:
 
     def _begin(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         wanted, processes = self.learner.settings.num_minibatches, self.learner.processes
-        minibatches = Minibatches(batch, wanted, processes, self.keeps_all, self._shuffler)
+        of, draws = (batch, wanted, processes, self.keeps_all, self._shuffler), self.learner.segment_draws()
+        minibatches = Minibatches(*of) if draws is None else SegmentMinibatches(*of, draws)
         self.passes.begin(minibatches, permutations, recomputed)
         if self.learner.rate is not None:
             self.learner.rate.begin()
