@@ -178,7 +178,7 @@ def is_graph(call: Callable[[], None]) -> bool:
 
 def replay_of(trainer: Trainer) -> Callable[[], None] | None:
     """What replays its rollouts' graph; None without one: a capture may be given up, and there is none at first."""
-    captured = trainer.collector._captured
+    captured = vars(trainer.collector.acting()).get("replay")  # once there was a rollout
     return captured if captured is not None and is_graph(captured) else None
 
 

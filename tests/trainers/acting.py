@@ -91,5 +91,5 @@ def declared(world: World, fuse: bool, slots: Sequence[Slot] = (), **kinds: Any)
     made = Recorded(world, policies, NUM_STEPS, slots=slots)
     if fuse:
         made.fuse()
-        assert len(made.kernels) == 1 and made.outcomes.is_counted
+        assert len(made.kernels) == 1 and made.kernels[0].counts_rows
     return made

@@ -89,11 +89,12 @@ def test_a_step_with_its_policies_is_three_launches(stand_in: StandIn) -> None:
     """Of the packaged config: policies, step, reset; and no operation of torch's."""
     trainer = Trainer(config_of("tag_gridworld", tagger=agent((32, 32)), runner=agent((32, 32))))
     collector = trainer.collector
-    collector._begin()
+    acting = collector.acting()
+    acting._begin()
     calls = HostCalls()
     with stand_in.recording() as launches, calls:
         for _ in range(collector.num_steps):
-            collector._step()
+            acting._step()
     assert [launch.name for launch in launches] == ["ww_entry_act", "ww_entry_step", "ww_entry_reset"] * 4
     assert not calls.counts
     assert trainer.world["rollout_row"].item() == 3

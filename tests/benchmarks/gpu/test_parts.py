@@ -34,6 +34,7 @@ from benchmarks.gpu.workers import Done, Job
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.managers.cuda.launches import launches_of
+from warpworld.trainers.collecting.choosing import most_steps
 
 # ---- parts on cpu ---------------------------------------------------------------------------------------------------
 
@@ -190,7 +191,7 @@ def test_a_launch_is_held_against_one_with_as_many_bytes_of_arguments() -> None:
 def test_graphs_are_of_many_steps_and_of_one() -> None:
     options = {"graph_steps": graphs.GRAPH_STEPS}
     steps = [graphs.build_trainer(case.smaller(4, case.num_steps), "cpu", **options).collector for case in graphs.CASES]
-    assert [collector._steps_at_once for collector in steps] == [16, 7, 1, 16]
+    assert [most_steps(each.num_steps, each.graph_steps) for each in steps] == [16, 7, 1, 16]
 
 
 def test_graphs_compare_the_whole_store(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
-
-import torch
-from torch import Tensor
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from warpworld.policies import SamplerMaker
-from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
+from warpworld.trainers.collecting.acting import Acting, Measured
+from warpworld.trainers.collecting.acting_kernel import ActingKernel
 from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.choosing import choose_acting, choose_kernels
 from warpworld.trainers.collecting.outcomes import ROW, Outcomes
 from warpworld.trainers.collecting.players import Player, Slot
 from warpworld.trainers.collecting.recorder import Recorder
-from warpworld.trainers.collecting.whole_step import WholeStep, networks_of, steps_in_one
-from warpworld.trainers.spans import ACT_AND_STEP, ENV_STEP, span
+from warpworld.trainers.collecting.recorders import Kind, Recorders
+from warpworld.trainers.collecting.whole_step import networks_of
 from warpworld.world import World
-
-Kind = TypeVar("Kind", bound=Recorder)
 
 
 class Collector:
@@ -64,28 +60,10 @@ class Collector:
         # in the groups' order, not in that of declaration: a kernel's number decides its random numbers
         self._indices = {group: world.kernel_index() for group in world.groups}
         self.outcomes = Outcomes(world, num_steps)
-        self._recorders: list[Recorder] = [self.outcomes]
-        self._steps_at_once = max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
-        self._made_for: list[Any] | None = None  # what the next two were made for
-        self._captured: Callable[[], None] | None = None
-        self._whole: WholeStep | None = None
-        self._counts: list[int] = []  # how many numbers each recorder measures
-        self._numbers: Tensor | None = None  # what recorders measured, where a graph writes it
+        self._recorders = Recorders(self.outcomes)
+        self._acting: tuple[list[Any], Acting] | None = None  # the latest, and what it was made for
+        self._measured: Measured = self._recorders.measured
         self._is_read = False
-        world.when_sealed(self._find)
-
-    def _find(self) -> None:
-        """Find the recorders that have work to do in a step: a call that does nothing costs a small world time."""
-        taken_over = [actor for kernel in self.kernels for actor in kernel.actors]
-        self._acting: list[ActingKernel | Actor] = [
-            *self.kernels,
-            *(actor for actor in self.actors.values() if actor not in taken_over),
-        ]
-        copies = [copy for part in self._recorders for copy in part.copies()]
-        self._copy = self.world.program(copies) if copies else None
-        self._acted = [part.acted for part in self._recorders if type(part).acted is not Recorder.acted]
-        moving = [part for part in self._recorders if part is not self.outcomes or not self.outcomes.is_counted]
-        self._stepped = [part.stepped for part in moving if type(part).stepped is not Recorder.stepped]
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def act(
@@ -107,20 +85,16 @@ class Collector:
         Groups that act at random go with them. Call it when all groups have their actors. A graph of several steps then
         holds for each of them one launch of the policies, besides the world's own.
         """
-        able = [actor for actor in self.actors.values() if why_not(actor) is None]
-        if able:
-            able = [actor for actor in self.actors.values() if actor in able or is_random(actor)]
+        together = choose_kernels(list(self.actors.values()))
         recorded = [actor for actor in self.actors.values() if actor.sampler.bound.get("row") == ROW]
-        together = [able[i : i + MAX_GROUPS] for i in range(0, len(able), MAX_GROUPS)]
-        self.outcomes.is_counted = bool(recorded) and len(together) == 1 and all(each in able for each in recorded)
-        self.kernels = [
-            ActingKernel(self.world, actors, self.num_steps, self.outcomes.is_counted) for actors in together
-        ]
+        counts = bool(recorded) and len(together) == 1 and all(each in together[0] for each in recorded)
+        if counts:
+            self.outcomes.leave_counting()
+        self.kernels = [ActingKernel(self.world, actors, self.num_steps, counts) for actors in together]
 
     def add(self, recorder: Kind) -> Kind:
         """Call a recorder in each iteration from now on, and return it."""
-        self._recorders.append(recorder)
-        return recorder
+        return self._recorders.add(recorder)
 
     def shared(self, kind: type[Kind]) -> Kind:
         """The one recorder of a kind that all algorithms of a run share; ``kind(self)`` where there is none yet."""
@@ -133,86 +107,19 @@ class Collector:
     def collect(self) -> None:
         """Take T steps from the world's current state."""
         self._is_read = False
-        self._meet_players()
-        # the whole iteration as one graph
-        if self._steps_at_once == self.num_steps and self.world.captures:
-            self._once_captured(self._iteration)()
-            return
-        # its steps, several in a graph or one by one
-        self._begin()
-        if self._steps_at_once:
-            steps = self._once_captured(self._steps)
-            for _ in range(self.num_steps // self._steps_at_once):
-                steps()
-        else:
-            for _ in range(self.num_steps):
-                self._step()
-        self._end()
+        self._measured = self.acting().collect()
 
-    def _iteration(self) -> None:
-        """Make a whole iteration, and measure for recorders in one place: the part that a CUDA graph can hold."""
-        self._begin()
-        self._steps()
-        self._end()
-        measured = self._measured()
-        if self._numbers is None:
-            self._numbers = torch.empty_like(measured)
-        self._numbers.copy_(measured)
-
-    def _begin(self) -> None:
-        for recorder in self._recorders:
-            recorder.begin()
-        for kernel in self.kernels:
-            kernel.begin()
-        if self._whole is not None:
-            self._whole.begin()
-
-    def _end(self) -> None:
-        for recorder in self._recorders:
-            recorder.end()
-
-    def _step(self) -> None:
-        """One step; what a CUDA graph can hold."""
-        if self._whole is not None:
-            with span(ACT_AND_STEP):
-                self._whole.run()
-        else:
-            for acting in self._acting:
-                acting.act()
-            if self._copy is not None:
-                self._copy()
-            for acted in self._acted:
-                acted()
-            with span(ENV_STEP):
-                self.world.step()
-        for stepped in self._stepped:
-            stepped()
-
-    def _steps(self) -> None:
-        """Make as many steps as a graph holds."""
-        for kernel in self.kernels:
-            kernel.follow_row()
-        for _ in range(self._steps_at_once):
-            self._step()
-
-    def _meet_players(self) -> None:
-        """Make what is made for the current players and their networks, if it was made for others."""
+    def acting(self) -> Acting:
+        """What takes the steps; made again for other players, or for other networks of theirs."""
         actors = list(self.actors.values())
         players = [player for actor in actors for player in actor.players]
         wanted = [self.in_one_call, *players, *(networks_of(player) for player in players)]
-        if self._made_for is not None and all(a is b for a, b in zip(self._made_for, wanted, strict=True)):
-            return
-        self._made_for = self._captured = self._whole = None
-        does_more = self._acted or self._copy is not None
-        if self.in_one_call and not does_more and steps_in_one(self.world, actors):
-            self._whole = WholeStep(self.world, actors)
-        self._made_for = wanted
-
-    def _once_captured(self, run: Callable[[], None]) -> Callable[[], None]:
-        """The work of ``run``, as a CUDA graph if the device has such; captured again for other players."""
-        if self._captured is None:
-            self._captured = self.world.capture(run)
-        return self._captured
+        if self._acting is None or not all(a is b for a, b in zip(self._acting[0], wanted, strict=True)):
+            self._acting, self._measured = None, self._recorders.measured  # frees what the latest holds
+            sizes = self.num_steps, self.graph_steps
+            made = choose_acting(self.world, actors, self.kernels, self._recorders, *sizes, self.in_one_call)
+            self._acting = wanted, made
+        return self._acting[1]
 
     # ---- what the host must know -------------------------------------------------------------------------------------
     def check_finite(self) -> None:
@@ -232,19 +139,8 @@ class Collector:
         if not self._is_read:
             self._read()
 
-    def _measured(self) -> Tensor:
-        """The numbers of all recorders, (numbers,) int64 on the device."""
-        measured = [recorder.measured() for recorder in self._recorders]
-        self._counts = [len(part) for part in measured]
-        return torch.stack([number.long() for part in measured for number in part])
-
     def _read(self) -> list[tuple[Recorder, bool]]:
         """Read all recorders' numbers back at once, the only waiting for the device in an iteration."""
-        numbers = iter((self._measured() if self._numbers is None else self._numbers).tolist())
-        found = []
-        for recorder, count in zip(self._recorders, self._counts, strict=True):
-            own = list(itertools.islice(numbers, count))
-            recorder.take_in(own)
-            found.append((recorder, not own or bool(own[0])))
+        found = self._recorders.take_in(self._measured().tolist())
         self._is_read = True
         return found

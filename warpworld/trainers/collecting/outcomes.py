@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -23,7 +23,6 @@ class Outcomes(Recorder):
     which steps the world more often than a collector does, leaves it as it was.
 
     Attributes:
-        is_counted: whether a kernel counts ``ROW`` up before each step, from -1; else it is done after each, from 0.
         optional: those of ``OPTIONAL`` that the world has; they are recorded too.
 
     Args:
@@ -33,7 +32,7 @@ class Outcomes(Recorder):
 
     def __init__(self, world: World, num_steps: int) -> None:
         self._world = world
-        self.is_counted = False
+        self._first, self._counting = 0, [self.stepped]
         self.optional = [name for name in OPTIONAL if name in world.data]
         world.add(Array(ROW, "int32", per="world", initial=0, read_only=True, doc="the row that is recorded next"))
         for name in ("rewards", "terminated", "truncated", *self.optional):
@@ -42,9 +41,17 @@ class Outcomes(Recorder):
             world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="derived")
             world.record(name, f"rollout_{name}", ROW)
 
+    def leave_counting(self) -> None:
+        """Leave ``ROW`` to a kernel that counts it up before each step, from -1; else it is done after each, from 0."""
+        self._first, self._counting = -1, []
+
     def begin(self) -> None:
         """Start a rollout: the first step goes into row 0."""
-        self._world[ROW].fill_(-1 if self.is_counted else 0)
+        self._world[ROW].fill_(self._first)
+
+    def calls_after_step(self) -> Sequence[Callable[[], None]]:
+        """Let the next step go into the next row, where no kernel counts."""
+        return self._counting
 
     def stepped(self) -> None:
         """The next step goes into the next row."""

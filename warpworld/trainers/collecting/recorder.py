@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -29,6 +29,10 @@ class Recorder:
 
     def stepped(self) -> None:
         """Move on behind a step of the world, in which ended envs have been reset."""
+
+    def calls_after_step(self) -> Sequence[Callable[[], None]]:
+        """Calls that follow each step of the world: ``stepped``, where a class defines it."""
+        return [self.stepped] if type(self).stepped is not Recorder.stepped else []
 
     def end(self) -> None:
         """Complete an iteration, after its last step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from torch import Tensor
 
@@ -21,14 +21,12 @@ class WholeStep:
     current players and their networks only.
 
     Attributes:
-        run: the step; call ``begin`` before the first one.
+        run: takes the step; call ``begin`` before the first one.
 
     Args:
         world: a sealed world, of which every group has its actor here.
-        actors: of which ``steps_in_one`` holds.
+        actors: of which ``acts_in_cpp`` holds.
     """
-
-    run: Callable[[], None]
 
     def __init__(self, world: World, actors: Sequence[Actor]) -> None:
         self._world, self._actors = world, actors
@@ -64,12 +62,8 @@ def networks_of(player: Player) -> FusedNetworks | None:
     return fused_actor(player) if is_plain else None  # type: ignore[arg-type]
 
 
-def steps_in_one(world: World, actors: Sequence[Actor]) -> bool:
-    """Whether a whole step can be one call: every player acts in C++ or at random, and programs run on the host."""
-    return world.runs_on_host and not world.checks_actions and all(_acts_in_cpp(actor) for actor in actors)
-
-
-def _acts_in_cpp(actor: Actor) -> bool:
+def acts_in_cpp(actor: Actor) -> bool:
+    """Whether every player of a group acts in C++ or at random."""
     if actor.joins or actor.memory is not None:
         return False
     return all(

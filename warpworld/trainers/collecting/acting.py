@@ -1,0 +1,200 @@
+"""Acting: a step of a world and its players, in parts or in one call; a rollout, step by step or as CUDA graphs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from warpworld.trainers.collecting.acting_kernel import ActingKernel
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.recorders import Recorders
+from warpworld.trainers.collecting.whole_step import WholeStep
+from warpworld.trainers.spans import ACT_AND_STEP, ENV_STEP, span
+from warpworld.world import World
+
+
+# ---- a step ----------------------------------------------------------------------------------------------------------
+class Step(Protocol):
+    """One step of all envs: every player acts, records are kept, the world steps."""
+
+    def begin(self) -> None:
+        """Take in weights and players, which may change between two rollouts and at no other time."""
+
+    def run(self) -> None:
+        """Take the step."""
+
+
+class StepInParts:
+    """Takes steps in parts: the groups act one after the other, recorders record, the world steps.
+
+    Args:
+        world: a sealed world.
+        kernels: that act for several groups each.
+        actors: of all groups.
+        recorders: of the run.
+    """
+
+    def __init__(
+        self, world: World, kernels: Sequence[ActingKernel], actors: Sequence[Actor], recorders: Recorders
+    ) -> None:
+        self._world, self._kernels = world, kernels
+        taken_over = [actor for kernel in kernels for actor in kernel.actors]
+        self._acting: list[ActingKernel | Actor] = [*kernels, *(actor for actor in actors if actor not in taken_over)]
+        copies = recorders.copies()
+        programs = [world.program(copies)] if copies else []
+        self._recording: list[Callable[[], None]] = [*programs, *recorders.acted()]
+
+    def begin(self) -> None:
+        """Let the kernels take in weights and players."""
+        for kernel in self._kernels:
+            kernel.begin()
+
+    def run(self) -> None:
+        """Take the step."""
+        for acting in self._acting:
+            acting.act()
+        for record in self._recording:
+            record()
+        with span(ENV_STEP):
+            self._world.step()
+
+
+class StepInOneCall:
+    """Takes steps that are one call of C++ each.
+
+    Args:
+        whole: the step.
+    """
+
+    def __init__(self, whole: WholeStep) -> None:
+        self._whole = whole
+
+    def begin(self) -> None:
+        """Let the networks take in weights."""
+        self._whole.begin()
+
+    def run(self) -> None:
+        """Take the step."""
+        with span(ACT_AND_STEP):
+            self._whole.run()
+
+
+# ---- a rollout -------------------------------------------------------------------------------------------------------
+Measured = Callable[[], Tensor]
+"""Gives the numbers that recorders measured of the latest rollout, (numbers,) int64 on the device."""
+
+
+class Acting(ABC):
+    """Takes the steps of a rollout, for the players that it is made for.
+
+    Args:
+        step: one step.
+        recorders: of the run.
+        num_steps: T.
+    """
+
+    def __init__(self, step: Step, recorders: Recorders, num_steps: int) -> None:
+        self._one, self._recorders, self._num_steps = step, recorders, num_steps
+        self._stepped = recorders.stepped()
+
+    @abstractmethod
+    def collect(self) -> Measured:
+        """Take T steps from the world's current state."""
+
+    def _begin(self) -> None:
+        self._recorders.begin()
+        self._one.begin()
+
+    def _step(self) -> None:
+        """One step; what a CUDA graph can hold."""
+        self._one.run()
+        for stepped in self._stepped:
+            stepped()
+
+
+class StepByStep(Acting):
+    """Steps one by one, called from Python."""
+
+    def collect(self) -> Measured:
+        """Implement ``Acting``."""
+        self._begin()
+        for _ in range(self._num_steps):
+            self._step()
+        self._recorders.end()
+        return self._recorders.measured
+
+
+class InGraphs(Acting):
+    """Several steps in a CUDA graph, which is replayed until the rollout is complete.
+
+    Args:
+        world: a sealed world.
+        kernels: that act in the step.
+        at_once: steps of a graph; they divide T.
+        step: as of ``Acting``.
+        recorders: as of ``Acting``.
+        num_steps: as of ``Acting``.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        kernels: Sequence[ActingKernel],
+        at_once: int,
+        step: Step,
+        recorders: Recorders,
+        num_steps: int,
+    ) -> None:
+        super().__init__(step, recorders, num_steps)
+        self._world, self._kernels, self._at_once = world, kernels, at_once
+
+    @cached_property
+    def replay(self) -> Callable[[], None]:
+        """Takes the steps of one graph, which is captured at the first call: behind the beginning of a rollout."""
+        return self._world.capture(self._steps)
+
+    def collect(self) -> Measured:
+        """Implement ``Acting``."""
+        self._begin()
+        for _ in range(self._num_steps // self._at_once):
+            self.replay()
+        self._recorders.end()
+        return self._recorders.measured
+
+    def _steps(self) -> None:
+        """Make as many steps as a graph holds."""
+        for kernel in self._kernels:
+            kernel.follow_row()
+        for _ in range(self._at_once):
+            self._step()
+
+
+class InOneGraph(InGraphs):
+    """All steps in one CUDA graph, with what recorders do around them and measure; arguments as of ``InGraphs``."""
+
+    _numbers: Tensor  # that recorders measured: the first run makes it, the graph writes it
+
+    @cached_property
+    def replay(self) -> Callable[[], None]:
+        """Makes a whole iteration."""
+        return self._world.capture(self._iteration)
+
+    def collect(self) -> Measured:
+        """Implement ``Acting``."""
+        self.replay()
+        return lambda: self._numbers
+
+    def _iteration(self) -> None:
+        """Make a whole iteration, and measure for recorders in one place."""
+        self._begin()
+        self._steps()
+        self._recorders.end()
+        measured = self._recorders.measured()
+        if not hasattr(self, "_numbers"):
+            self._numbers = torch.empty_like(measured)
+        self._numbers.copy_(measured)

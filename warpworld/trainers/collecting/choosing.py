@@ -1,0 +1,74 @@
+"""Choice of how a run's steps are executed, by device and players: the only place of ``collecting`` that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from warpworld.trainers.collecting.acting import (
+    Acting,
+    InGraphs,
+    InOneGraph,
+    Step,
+    StepByStep,
+    StepInOneCall,
+    StepInParts,
+)
+from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
+from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.recorders import Recorders
+from warpworld.trainers.collecting.whole_step import WholeStep, acts_in_cpp
+from warpworld.world import World
+
+
+def choose_acting(
+    world: World,
+    actors: Sequence[Actor],
+    kernels: Sequence[ActingKernel],
+    recorders: Recorders,
+    num_steps: int,
+    graph_steps: int,
+    in_one_call: bool = True,
+) -> Acting:
+    """What takes a rollout's steps, for the present players.
+
+    Args:
+        world: a sealed world.
+        actors: of all its groups.
+        kernels: that act for several groups each.
+        recorders: of the run.
+        num_steps: T.
+        graph_steps: steps of a CUDA graph at most; 0 for no graphs.
+        in_one_call: whether networks, draws and the world's step are one call, where they can be.
+    """
+    step = _choose_step(world, actors, kernels, recorders, in_one_call)
+    at_once = most_steps(num_steps, graph_steps)
+    if not world.captures or not at_once:
+        return StepByStep(step, recorders, num_steps)
+    kind = InOneGraph if at_once == num_steps else InGraphs
+    return kind(world, kernels, at_once, step, recorders, num_steps)
+
+
+def most_steps(num_steps: int, graph_steps: int) -> int:
+    """Steps of a graph: the largest divisor of T that is allowed; 0 for no graphs."""
+    return max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
+
+
+def _choose_step(
+    world: World, actors: Sequence[Actor], kernels: Sequence[ActingKernel], recorders: Recorders, in_one_call: bool
+) -> Step:
+    """One call if programs run on the host, every player acts in C++ or at random, and nothing comes in between."""
+    does_more = recorders.acted() or recorders.copies() or world.checks_actions
+    if in_one_call and not does_more and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
+        return StepInOneCall(WholeStep(world, actors))
+    return StepInParts(world, kernels, actors, recorders)
+
+
+def choose_kernels(actors: Sequence[Actor]) -> list[list[Actor]]:
+    """The groups for which a launch can act together: those that ``why_not`` has nothing against.
+
+    Groups that act at random go with them.
+    """
+    able = [actor for actor in actors if why_not(actor) is None]
+    if able:
+        able = [actor for actor in actors if actor in able or is_random(actor)]
+    return [able[i : i + MAX_GROUPS] for i in range(0, len(able), MAX_GROUPS)]
