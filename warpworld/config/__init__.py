@@ -11,6 +11,7 @@ from warpworld.config.run_config import RunConfig
 from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
 from warpworld.config.sections import (
     ALGORITHM,
+    CurriculumConfig,
     Fault,
     LearnerConfig,
     ModelConfig,
@@ -42,6 +43,7 @@ __all__ = [
     "RANDOM",
     "REQUIRED",
     "Count",
+    "CurriculumConfig",
     "Document",
     "Fault",
     "Flag",
