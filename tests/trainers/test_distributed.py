@@ -34,8 +34,9 @@ def configured(
     name: str, policy: Mapping[str, Any], num_envs: int = 6, num_steps: int = 8, **trainer: Any
 ) -> RunConfig:
     settings = {"num_envs": num_envs, "num_steps": num_steps, "total_env_steps": UPDATES * num_envs * num_steps}
-    env = trainer.pop("env", {})
-    return config_from_dict({"name": name, "env": env, "trainer": {**settings, **trainer}, "policy": policy})
+    sections = {"name": name, "policy": policy, "env": trainer.pop("env", {})}
+    curriculum = trainer.pop("curriculum", None)
+    return config_from_dict({**sections, "curriculum": curriculum, "trainer": {**settings, **trainer}})
 
 
 def scattered(policy: Mapping[str, Any], num_envs: int = 6, num_steps: int = 8, **env: Any) -> RunConfig:
@@ -101,6 +102,12 @@ CASES = {
         env={"kind": "mixed", "rests": True},
     ),
     "metrics": configured("tests.trainers.measured:Measured", {"left": PPO, "right": A2C}, num_envs=5),
+    "a curriculum": configured(
+        "cartpole",
+        {"agent": PPO},
+        env={"episode_length": 5},
+        curriculum={"parameters": {"pole_length": [2.0, 0.1]}, "levels": 3, "success": 4.0},
+    ),
     "target_kl": configured("cartpole", {"agent": {**PPO, "update_epochs": 20, "target_kl": 1e-3}}),
 }
 

@@ -115,6 +115,12 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "env": {"randomize": {"gravity": [8.0, 12.0], "windy": [False, True]}},
         "policy": {"agent": ONE},
     },
+    "a curriculum": {
+        "name": "cartpole",
+        "env": {"episode_length": 9},
+        "curriculum": {"parameters": {"pole_length": [2.0, 0.1]}, "levels": 3, "success": 8.0},
+        "policy": {"agent": ONE},
+    },
     "mappo with popart and a memory": {
         "name": "tests.trainers.replay.stated:Stated",
         "env": {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},

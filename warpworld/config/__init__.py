@@ -12,6 +12,7 @@ from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_
 from warpworld.config.sections import (
     ALGORITHM,
     CELLS,
+    CurriculumConfig,
     Fault,
     LearnerConfig,
     ModelConfig,
@@ -44,6 +45,7 @@ __all__ = [
     "RANDOM",
     "REQUIRED",
     "Count",
+    "CurriculumConfig",
     "Document",
     "Fault",
     "Flag",

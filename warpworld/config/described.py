@@ -65,6 +65,12 @@ def described(config: RunConfig) -> Iterator[Key]:
     yield Key(("trainer",), _about(fields["trainer"]), is_section=True)
     yield from _section(config.trainer, ("trainer",))
     yield from _schedules(config)
+    about = _about(fields["curriculum"])
+    if config.curriculum is None:
+        yield Key(("curriculum",), about, None, None)
+    else:
+        yield Key(("curriculum",), about, is_section=True)
+        yield from _section(config.curriculum, ("curriculum",))
     yield Key(("policy",), _about(fields["policy"]), is_section=True)
     for name, entry in config.policy.items():
         yield Key(("policy", name), "", is_section=True)

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from warpworld.config.between_sections import check_policies, check_schedules, check_sizes
+from warpworld.config.curriculum import checked_curriculum
 from warpworld.config.documents import Document, check_encodable, validated
 from warpworld.config.environment_section import with_environment
 from warpworld.config.evaluation_checks import check_evaluations, check_stop_when
@@ -72,6 +73,8 @@ def _build(document: Document, folder: Path) -> RunConfig:
     # the environment, its parameters and what goes by its groups and arrays
     config, environment, groups = with_environment(config, document, folder)
     check_schedules(environment, config, document)
+    curriculum = checked_curriculum(config.curriculum, environment, groups, document)
+    config = config.model_copy(update={"curriculum": curriculum})
     check_policies(config, groups, document)
     # opponents and evaluations, with absolute paths of runs
     scripts = environment.scripts()

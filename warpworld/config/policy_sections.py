@@ -14,6 +14,7 @@ from warpworld.config.keys_of_others import refuse_keys_of_others
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import (
+    CurriculumConfig,
     ModelConfig,
     PolicyConfig,
     RandomConfig,
@@ -95,7 +96,11 @@ def with_model_settings(policies: Mapping[str, Any], document: Document) -> dict
 
 def keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
     """The keys that the section at ``path`` of ``data`` may have, with their descriptions."""
-    sections: dict[str, type[Section]] = {"trainer": TrainerConfig, "saving": SavingConfig}
+    sections: dict[str, type[Section]] = {
+        "trainer": TrainerConfig,
+        "saving": SavingConfig,
+        "curriculum": CurriculumConfig,
+    }
     if path[:1] != ("policy",):
         section: type[Section] = sections[str(path[0])] if path else RunConfig
     elif path[2:] == ("model",):

@@ -9,6 +9,7 @@ from pydantic import Field, SerializeAsAny, SkipValidation
 from warpworld.config.documents import dump_yaml
 from warpworld.config.schedules import value_at
 from warpworld.config.sections import (
+    CurriculumConfig,
     PolicyConfig,
     SavingConfig,
     Section,
@@ -27,6 +28,9 @@ class RunConfig(Section):
     trainer: TrainerConfig = Field(description="how much is simulated, where and from which seed")
     schedules: dict[str, AnySchedule] = Field(
         default={}, description="world arrays of the environment that are set before every rollout, by name"
+    )
+    curriculum: CurriculumConfig | None = Field(
+        default=None, description="parameters of episodes that a teacher draws by success; null for none"
     )
     # an entry is checked by its algorithm's own settings, see checked_policies
     policy: Annotated[dict[str, SerializeAsAny[SkipValidation[PolicyConfig]]], Field(min_length=1)] = Field(

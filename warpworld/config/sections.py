@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from warpworld.config.named_classes import declares_state
 from warpworld.config.schedules import value_at
-from warpworld.config.types import Count, Device, Flag, Label, Names, Seed, Text, Wish
+from warpworld.config.types import Count, Device, Flag, Fraction, Label, Names, Seed, Text, Wish
 
 if TYPE_CHECKING:
     from warpworld.environment import Group
@@ -157,6 +157,23 @@ class SelfPlayConfig(Section):
     )
     elo_k: Annotated[float, Field(gt=0, le=1000)] = Field(
         default=16.0, description="most that an iteration's games in a slot change a rating by"
+    )
+
+
+class CurriculumConfig(Section):
+    """The ``curriculum`` section: a teacher draws the level of each env's next episode by success."""
+
+    parameters: dict[str, Any] = Field(
+        default={}, description="parameters per env, with their values in the easiest and in the hardest level"
+    )
+    levels: Annotated[int, Field(ge=2, le=1024)] = Field(
+        default=10, description="levels from the easiest to the hardest, in equal steps"
+    )
+    success: float = Field(description="an episode succeeds if the group's mean return is at least this")
+    group: Text | None = Field(default=None, description="whose return; null where there is one group")
+    uniform: Fraction = Field(default=0.1, description="share of episodes whose level is drawn uniformly")
+    decay: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.9, description="part of the counts of episodes and successes that stays in each iteration"
     )
 
 

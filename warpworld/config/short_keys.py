@@ -21,7 +21,7 @@ from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import absolute_target
 from warpworld.near_names import nearest
 
-SECTIONS = ("name", "env", "trainer", "schedules", "policy", "saving")
+SECTIONS = ("name", "env", "trainer", "schedules", "curriculum", "policy", "saving")
 Key = tuple[str, ...]
 
 

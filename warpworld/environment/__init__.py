@@ -22,7 +22,7 @@ from warpworld.environment.library_actions import is_whole, library_actions, sto
 from warpworld.environment.own_spaces import own_space
 from warpworld.environment.params import expected_instead, limits_of, plain_types
 from warpworld.environment.parts import SERVED, Part, feature_shapes, part_of, parts_of, subspaces
-from warpworld.environment.per_env import per_env_dtypes
+from warpworld.environment.per_env import checked_ends, per_env_dtypes
 from warpworld.environment.ranges import Range
 from warpworld.environment.registry import environment_names, get_environment, register
 from warpworld.environment.spaces import (
@@ -62,6 +62,7 @@ __all__ = [
     "action_start",
     "as_gymnasium",
     "check_names",
+    "checked_ends",
     "critic_space",
     "eager_phase",
     "environment_names",

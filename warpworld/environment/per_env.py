@@ -90,9 +90,33 @@ def checked_ranges(cls: type[Environment], randomize: Any, taken: Iterable[str])
     return {name: (given[0], given[1]) for name, given in ranges.items()}
 
 
-def _check_range(where: str, given: Any, dtype: str) -> None:
+def checked_ends(cls: type[Environment], name: str, given: Any, params: Any) -> Ends:
+    """Two values of a parameter in ``per_env``, in any order.
+
+    Args:
+        cls: the environment.
+        name: the parameter.
+        given: what is given for it.
+        params: an environment's other parameters.
+
+    Raises:
+        DeclarationError: these are not two numbers that its array holds, or the Params refuse one.
+    """
+    dtype, ends = per_env_dtypes(cls)[name], _plain(given)
+    if not _is_pair(ends, dtype):
+        raise DeclarationError(f"expected two numbers that {dtype} holds")
+    others = {field.name: getattr(params, field.name) for field in dataclasses.fields(params) if field.init}
+    try_ends(cls, others, {name: (ends[0], ends[1])})
+    return ends[0], ends[1]
+
+
+def _is_pair(given: Any, dtype: str) -> bool:
     is_pair = isinstance(given, list) and len(given) == 2 and all(isinstance(end, (int, float)) for end in given)
-    if not is_pair or not all(_holds(dtype, end) for end in given):
+    return is_pair and all(_holds(dtype, end) for end in given)
+
+
+def _check_range(where: str, given: Any, dtype: str) -> None:
+    if not _is_pair(given, dtype):
         raise DeclarationError(f"{where}, expected two numbers that {dtype} holds, the lowest and the highest")
     if given[0] > given[1]:
         raise DeclarationError(f"{where} is reversed, expected the lowest first")

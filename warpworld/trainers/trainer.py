@@ -16,7 +16,7 @@ from warpworld.runs import Run
 from warpworld.trainers.algorithms import Progress
 from warpworld.trainers.building import build_algorithms, build_learners, build_world, fuse_acting, fuse_policies
 from warpworld.trainers.checkpointing import Checkpoints
-from warpworld.trainers.collecting import Collector, EpisodeMetrics, EpisodeStatistics
+from warpworld.trainers.collecting import Collector, EpisodeMetrics, EpisodeStatistics, Teacher
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
@@ -36,6 +36,7 @@ class Trainer:
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         algorithms: one for each policy that is trained.
         collector: what steps the world.
+        teacher: draws the levels of a curriculum; None without one.
         evaluations: plays the policies now and then, keeps the best, and decides when training may end.
         iteration: iterations done; each is ``num_steps`` steps of the world, then an update by every algorithm.
         env_steps: env steps done.
@@ -101,6 +102,9 @@ class Trainer:
         # statistics and checkpoints
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
+        self.teacher: Teacher | None = None
+        if config.curriculum is not None:
+            self.teacher = Teacher(config.curriculum, self.world, trainer.num_steps, slots, self.processes.sum)
         self.checkpoints = Checkpoints(self)
         measured = self.episodes, self.own_metrics
         captures = self.collector.graph_steps > 0
@@ -220,6 +224,9 @@ class Trainer:
         with span(CHECKS):
             self.episodes.add_up()
             self.own_metrics.add_up()
+            if self.teacher is not None:
+                self.teacher.add_up()
+                self.teacher.teach()
             self.league.take_results()
             self.collector.check_finite()
         # the updates
@@ -284,7 +291,8 @@ class Trainer:
     def measured(self) -> Metrics:
         """Episodes since the last report and the present iteration's diagnostics, read once and checked."""
         if self._read[0] != self.iteration:
-            self._read = self.iteration, {**self._measurements.read(), **self.league.read()}
+            taught = {} if self.teacher is None else self.teacher.metrics()
+            self._read = self.iteration, {**self._measurements.read(), **self.league.read(), **taught}
         return self._read[1]
 
     def continue_from(self, iteration: int, env_steps: int, seconds: float) -> None:

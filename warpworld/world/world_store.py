@@ -28,6 +28,7 @@ from warpworld.managers import (
     KeepFinal,
     Kept,
     Number,
+    RunKernel,
     Step,
     WorldConstants,
     check_copies,
@@ -244,9 +245,17 @@ class WorldStore:
 
     def _extend(self, step: Step) -> None:
         self._require_same_step("what a step records is")
-        if self.data.sealed:
-            raise StoreError("what a step records is settled at the first reset(); ask for it before")
+        self._require_unsealed("what a step records")
         self._pipeline.recorded.append(step)
+
+    def launch_at_resets(self, launch: RunKernel) -> None:
+        """Launch a kernel for the envs that are reset, before the environment's own resets."""
+        self._require_unsealed("what a reset launches")
+        self._pipeline.drawn.append(launch)
+
+    def _require_unsealed(self, what: str) -> None:
+        if self.data.sealed:
+            raise StoreError(f"{what} is settled at the first reset(); ask for it before")
 
     def kernels(
         self,

@@ -11,6 +11,7 @@ from warpworld.trainers.collecting.outcomes import OPTIONAL, ROW
 from warpworld.trainers.collecting.players import Player, Scripted, Slot
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.rollout import Rollout
+from warpworld.trainers.collecting.teacher import Teacher
 from warpworld.trainers.collecting.tensor_kernels import TensorKernels
 from warpworld.trainers.collecting.trajectories import Trajectories
 
@@ -33,6 +34,7 @@ __all__ = [
     "Rows",
     "Scripted",
     "Slot",
+    "Teacher",
     "TensorKernels",
     "Trajectories",
     "begun",
