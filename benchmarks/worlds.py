@@ -10,8 +10,7 @@ import torch
 
 import warpworld
 from warpworld import World
-from warpworld.environment import get_environment
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import action_heads, get_environment
 
 from .clock import Timing, measure
 from .rows import Row

@@ -9,7 +9,7 @@ from gymnasium.vector.utils import iterate
 from tests.trainers.collecting import seen_in_kinds, test_kinds_of_actions
 from warpworld import World
 from warpworld.adapters.vector import VectorEnv
-from warpworld.environment.spaces import action_start
+from warpworld.environment import action_start
 
 
 @pytest.mark.parametrize("kind", seen_in_kinds.SPACES)

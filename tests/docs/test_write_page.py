@@ -9,7 +9,7 @@ from gymnasium import spaces
 from tests.docs.pages import changed, files, page, shown
 from tests.docs.reader import ReaderMaker
 from warpworld import Group
-from warpworld.environment.spaces import action_heads, action_layout, observation_parts
+from warpworld.environment import action_heads, action_layout, observation_parts
 from warpworld.managers.c_types import C_TYPES
 from warpworld.policies import observation_size
 

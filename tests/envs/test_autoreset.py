@@ -13,8 +13,7 @@ from tests.envs.small_worlds import each_kind
 from tests.envs.test_contract import make
 from tests.envs.trajectories import Driver, ended, per_env, values
 from warpworld import World
-from warpworld.environment import get_environment
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import action_heads, get_environment
 
 NUM_ENVS, CALLS = 12, 150
 

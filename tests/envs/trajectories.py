@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from warpworld import World
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import action_heads
 
 MOST_ENVS = 500  # of worlds that are driven
 

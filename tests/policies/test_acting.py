@@ -15,8 +15,7 @@ from tests.trainers.collecting.seen_in_kinds import SPACES as SEEN
 from tests.trainers.collecting.test_kinds_of_actions import SPACES as DONE
 from warpworld.adapters.views.masks import space_mask
 from warpworld.config import config_from_dict, load_config
-from warpworld.environment import get_environment, placed_groups
-from warpworld.environment.spaces import action_start
+from warpworld.environment import action_start, get_environment, placed_groups
 from warpworld.errors import StoreError
 from warpworld.policies import Categorical, Policy, RecurrentPolicy
 from warpworld.trainers.building import build_policies, build_world, fuse_policies

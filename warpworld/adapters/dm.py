@@ -7,7 +7,7 @@ from typing import Any
 import dm_env
 import numpy as np
 from dm_env import specs
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
 from warpworld.adapters.rules import PROTOCOLS, Copied
 from warpworld.adapters.single import first
@@ -65,7 +65,7 @@ class DmEnv(Copied, dm_env.Environment):
         """
         if self._over is None:
             return self.reset()
-        actions = as_batch(action) if self.world.num_envs == 1 else action
+        actions = as_batch(action, self._batch.single_action_space) if self.world.num_envs == 1 else action
         observations, rewards, terminated, truncated, infos = self._batch.step(actions)
         self._note_lives(infos)
         over = terminated | truncated
@@ -89,7 +89,7 @@ class DmEnv(Copied, dm_env.Environment):
         return spec_of(self._batch.single_observation_space, "observation")
 
     def action_spec(self) -> Any:
-        """Spec of one env's action."""
+        """Spec of one env's action: one spec, or a dict or tuple of those of its parts."""
         return spec_of(self._batch.single_action_space, "action")
 
     def close(self) -> None:
@@ -105,6 +105,8 @@ def spec_of(space: Space, name: str) -> Any:
     """
     if isinstance(space, Dict):
         return {key: spec_of(part, key) for key, part in space.spaces.items()}
+    if isinstance(space, Tuple):
+        return tuple(spec_of(part, f"{name}_{number}") for number, part in enumerate(space.spaces))
     if isinstance(space, Discrete) and space.start == 0:
         return specs.DiscreteArray(int(space.n), np.int64, name)
     low, high = _bounds(space)

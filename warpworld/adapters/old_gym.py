@@ -7,7 +7,7 @@ import importlib.util
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
 from warpworld.adapters.rules import PROTOCOLS, Copied
 from warpworld.adapters.single import Env
@@ -117,6 +117,8 @@ def as_gym(space: Space) -> Any:
         return space
     if isinstance(space, Dict):
         return gym.spaces.Dict({key: as_gym(part) for key, part in space.spaces.items()})
+    if isinstance(space, Tuple):
+        return gym.spaces.Tuple([as_gym(part) for part in space.spaces])
     if isinstance(space, Box):
         return gym.spaces.Box(space.low, space.high, space.shape, space.dtype.type)
     if isinstance(space, Discrete):

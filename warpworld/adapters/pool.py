@@ -100,7 +100,7 @@ class Pool(Copied):
         """
         number, order = self._batch_of(env_id)
         batch = self._batches[number]
-        batch.write(in_order(action, order))
+        batch.write(in_order(action, order, batch.single_action_space))
         self._submit(number, batch.step)
 
     def recv(self) -> Outcome:

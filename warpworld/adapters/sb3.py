@@ -20,7 +20,7 @@ from warpworld.adapters.rules import (
     set_options,
 )
 from warpworld.adapters.views import Batch, Infos, names_of_lives
-from warpworld.environment import own_space
+from warpworld.environment import is_nested, own_space
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 
@@ -53,6 +53,7 @@ class Sb3VecEnv(Copied, VecEnv):
     def __init__(self, world: World, *, agents: str = "rows", render_mode: str | None = None) -> None:
         PROTOCOLS["sb3"].check(world)
         check_render_mode(render_mode)
+        check_actions(world)
         world.request("final_observations")
         world.keep_last_infos()
         self.world, self.render_mode = world, render_mode
@@ -189,3 +190,18 @@ def _as_tensor(value: Any) -> Any:
     import torch
 
     return torch.as_tensor(value)
+
+
+def check_actions(world: World) -> None:
+    """Refuse actions of several parts, for which stable-baselines3 has no policies.
+
+    Raises:
+        DeclarationError: a group acts in a Dict or Tuple.
+    """
+    for group in world.groups.values():
+        if is_nested(group.callers_action):
+            raise DeclarationError(
+                f"api='sb3': group '{group.name}' acts in {group.callers_action}, expected a Box, Discrete, "
+                "MultiDiscrete or MultiBinary: stable-baselines3 has no policies for a Dict or Tuple of actions; use "
+                "api='gymnasium'"
+            )

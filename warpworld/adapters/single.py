@@ -34,7 +34,7 @@ class Env(Copied, gymnasium.Env):
         self._batch, self._is_over = VectorEnv(world, agents=agents, render_mode=render_mode), False
         self.metadata = {key: value for key, value in self._batch.metadata.items() if key != "autoreset_mode"}
         self.observation_space = self._batch.single_observation_space
-        self.action_space = self._batch.single_action_space
+        self.action_space = self._space = self._batch.single_action_space  # callers may exchange the first
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; see VectorEnv.
@@ -59,7 +59,7 @@ class Env(Copied, gymnasium.Env):
         """
         if self._is_over and not self._batch.closed:
             has_ended()
-        observations, rewards, terminated, truncated, infos = self._batch.step(as_batch(action))
+        observations, rewards, terminated, truncated, infos = self._batch.step(as_batch(action, self._space))
         self._is_over = bool(terminated[0] or truncated[0])
         return first(observations), float(rewards[0]), bool(terminated[0]), bool(truncated[0]), _infos(infos)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from gymnasium.spaces import Box
 
 from warpworld.checking.accesses import element_name
 from warpworld.checking.checked_world import CheckedWorld
 from warpworld.checking.findings import Finding
-from warpworld.environment import Group, action_heads
+from warpworld.environment import Group, action_parts
 from warpworld.managers import RunKernel
 
 
@@ -34,16 +33,21 @@ class ReadActions:
         world = self._checked.world
         self._outside = []
         for group in world.groups.values():
-            name, first = world.action_array(group.name)
-            actions = world.data.numpy(name)[:, first : first + group.size]
-            wrong = np.argwhere(~_within(group, actions)) + np.array([0, first, 0])
-            if len(wrong) and group.name not in self._told:
-                self._outside.append((group, name, wrong))
+            names, first = world.action_names(group.name), world.action_array(group.name)[1]
+            for part in action_parts(group.action):
+                name = names[part.key]
+                actions = world.data.numpy(name)[:, first : first + group.size]
+                within = (actions >= part.low) & (actions <= part.high)
+                wrong = np.argwhere(~within) + np.array([0, first, 0])
+                if len(wrong) and group.name not in self._told:
+                    self._outside.append((group, name, wrong))
 
     def _after(self, step: RunKernel) -> None:
         """Report the first of them that the kernel has read."""
         data, accesses = self._checked.world.data, self._checked.accesses
         for group, name, wrong in self._outside:
+            if group.name in self._told:
+                continue
             view = data.numpy(name)
             for index in (tuple(int(i) for i in row) for row in wrong):
                 pc = accesses.reader(name, int(np.ravel_multi_index(index, view.shape)) * view.itemsize)
@@ -70,12 +74,3 @@ class ReadActions:
                 step=self._checked.backend.world_step,
             )
         )
-
-
-def _within(group: Group, actions: np.ndarray) -> np.ndarray:
-    """Flags of the actions, (envs, agents, heads), that are in a group's space."""
-    heads = action_heads(group.action)
-    if heads:
-        return (actions >= 0) & (actions < np.array(heads))
-    assert isinstance(group.action, Box)
-    return (actions >= group.action.low.ravel()) & (actions <= group.action.high.ravel())

@@ -7,8 +7,9 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Space
 
-from warpworld.environment import space_actions
+from warpworld.environment import leaves, mapped, nested_actions
 from warpworld.errors import DeclarationError
 from warpworld.world import World
 
@@ -49,16 +50,17 @@ def _of_gymnasium(world: World, env: gymnasium.Env, load: Load | None) -> Predic
         ("observation", group.observation, env.observation_space),
         ("action", group.action, env.action_space),
     ):
-        if own.shape != other.shape or type(own) is not type(other) or getattr(own, "n", 0) != getattr(other, "n", 0):
+        if not _agree(own, other):
             raise DeclarationError(f"compare: the reference's {kind} space is {other}, expected {own}")
     # a step of the env, from given arrays
     plain = env.unwrapped  # a time limit of its own has no place in steps from given states
     env.reset(seed=0)
+    names = world.action_names(group.name)
 
     def predict(arrays: Arrays) -> Mapping[str, Any]:
         load(plain, arrays)
-        (action,) = space_actions(group.action, arrays["actions"])
-        observation, reward, terminated, _, _ = plain.step(action)
+        batch = nested_actions(group.action, {key: arrays[name] for key, name in names.items()})
+        observation, reward, terminated, _, _ = plain.step(mapped(lambda part: part[0], batch))
         return {
             "observations": np.asarray(observation)[None],
             "rewards": np.asarray([reward]),
@@ -66,3 +68,14 @@ def _of_gymnasium(world: World, env: gymnasium.Env, load: Load | None) -> Predic
         }
 
     return predict
+
+
+def _agree(own: Space, other: Space) -> bool:
+    """Whether two spaces are of the same kind, shape and number of choices, in every part."""
+    pairs = list(leaves(own)), list(leaves(other))
+    if [path for path, _ in pairs[0]] != [path for path, _ in pairs[1]]:
+        return False
+    return all(
+        one.shape == two.shape and type(one) is type(two) and getattr(one, "n", 0) == getattr(two, "n", 0)
+        for (_, one), (_, two) in zip(*pairs, strict=True)
+    )

@@ -1,6 +1,18 @@
 """Declarations of an author: an environment, its arrays, groups and kernels; and the registry of names."""
 
 from warpworld.environment.action_names import names_of_choices
+from warpworld.environment.action_parts import (
+    ACTED,
+    ActionPart,
+    action_heads,
+    action_layout,
+    action_parts,
+    action_start,
+    choice_heads,
+    nested_actions,
+    parts_with,
+    space_actions,
+)
 from warpworld.environment.declarations import (
     DTYPES,
     MAX_THREADS_PER_ENV,
@@ -19,7 +31,7 @@ from warpworld.environment.declarations import (
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
 from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.library_actions import is_whole, library_actions, stored_action
-from warpworld.environment.own_spaces import own_space
+from warpworld.environment.nested_spaces import Path, at_path, built, is_nested, leaves, mapped, own_space
 from warpworld.environment.params import expected_instead, limits_of, plain_types
 from warpworld.environment.parts import SERVED, Part, feature_shapes, part_of, parts_of, subspaces
 from warpworld.environment.per_env import checked_ends, per_env_dtypes
@@ -28,29 +40,29 @@ from warpworld.environment.registry import environment_names, get_environment, r
 from warpworld.environment.spaces import (
     action_arrays,
     action_bounds,
-    action_heads,
-    action_layout,
-    action_start,
+    action_names,
     group_suffix,
     observation_arrays,
     observation_names,
     observation_parts,
-    space_actions,
     space_constants,
 )
 from warpworld.packaged import packaged_names
 
 __all__ = [
+    "ACTED",
     "DTYPES",
     "MAX_THREADS_PER_ENV",
     "METRICS",
     "MOST_AGENTS",
     "SERVED",
+    "ActionPart",
     "Array",
     "Environment",
     "Group",
     "Kernel",
     "Part",
+    "Path",
     "Per",
     "Phase",
     "Range",
@@ -59,10 +71,15 @@ __all__ = [
     "action_bounds",
     "action_heads",
     "action_layout",
+    "action_names",
+    "action_parts",
     "action_start",
     "as_gymnasium",
+    "at_path",
+    "built",
     "check_names",
     "checked_ends",
+    "choice_heads",
     "critic_space",
     "eager_phase",
     "environment_names",
@@ -70,12 +87,16 @@ __all__ = [
     "feature_shapes",
     "get_environment",
     "group_suffix",
+    "is_nested",
     "is_whole",
+    "leaves",
     "library_actions",
     "limits_of",
+    "mapped",
     "masked_phase",
     "names_file",
     "names_of_choices",
+    "nested_actions",
     "observation_arrays",
     "observation_names",
     "observation_parts",
@@ -83,6 +104,7 @@ __all__ = [
     "packaged_names",
     "part_of",
     "parts_of",
+    "parts_with",
     "per_env_dtypes",
     "placed_groups",
     "plain_types",

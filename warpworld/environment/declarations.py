@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 
 from warpworld.environment.gym_spaces import as_gymnasium
-from warpworld.environment.own_spaces import own_space
+from warpworld.environment.nested_spaces import own_space
 from warpworld.errors import DeclarationError, suggest
 
 DTYPES = (
@@ -166,7 +166,8 @@ class Group:
         observation: space of one agent's observation: a Box of float32, float16 or uint8, a Discrete or MultiDiscrete
             (int32 in the store), a MultiBinary (bool in the store), or a Dict of such.
         action: space of one agent's action: a Discrete, MultiDiscrete or MultiBinary (int32 in the store, each number
-            counted from 0 whatever the space's ``start``), or a Box of float32. In the store it is flat.
+            counted from 0 whatever the space's ``start``), a Box of float32, or a Dict or Tuple of such, each part of
+            which has an array of its own: ``actions_<key>``. In the store parts are flat.
         first: index of its first agent in the env; set by the library.
         critic_input: name of an array of the environment, float32 per agent or per env, that the critic of the group's
             policy reads; None for what the agents observe.

@@ -16,12 +16,17 @@ def _dict(space: Any) -> spaces.Space:
     return spaces.Dict({key: as_gymnasium(part) for key, part in space.spaces.items()})
 
 
+def _tuple(space: Any) -> spaces.Space:
+    return spaces.Tuple([as_gymnasium(part) for part in space.spaces])
+
+
 _CONVERSIONS: dict[str, Callable[[Any], spaces.Space]] = {
     "Box": _box,
     "Dict": _dict,
     "Discrete": lambda space: spaces.Discrete(int(space.n), start=int(getattr(space, "start", 0))),
     "MultiBinary": lambda space: spaces.MultiBinary(tuple(space.shape)),
     "MultiDiscrete": lambda space: spaces.MultiDiscrete(space.nvec),
+    "Tuple": _tuple,
 }
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+from gymnasium.spaces import Dict
 
+from warpworld.environment.action_parts import ActionPart, action_parts, action_start
 from warpworld.environment.declarations import Array, Group
-from warpworld.environment.library_actions import library_actions
 from warpworld.environment.parts import SERVED, Part, part_of, subspaces
 from warpworld.errors import DeclarationError
 
@@ -37,53 +37,10 @@ def observation_parts(group: Group) -> dict[str, Part]:
     return found
 
 
-def action_heads(space: Space) -> tuple[int, ...]:
-    """Numbers of choices of a discrete action's heads, all in one row; empty for a continuous action.
-
-    Raises:
-        DeclarationError: the space is none of Discrete, MultiDiscrete, MultiBinary and Box of float32, or is empty.
-    """
-    heads: tuple[int, ...] = ()
-    if isinstance(space, Discrete):
-        heads = (int(space.n),)
-    elif isinstance(space, MultiDiscrete):
-        heads = tuple(space.nvec.ravel().tolist())
-    elif isinstance(space, MultiBinary):
-        heads = (2,) * int(np.prod(space.shape))
-    if heads or (isinstance(space, Box) and space.dtype == np.float32 and space.low.size):
-        return heads
-    raise DeclarationError(
-        f"action space {space}: expected Discrete, MultiDiscrete, MultiBinary or a Box of float32, of at least one "
-        "number"
-    )
-
-
-def action_start(space: Space) -> np.ndarray:
-    """Offset of actions of the space from those in the store, in the space's shape: ``action - start`` is stored.
-
-    Stored choices count from 0, whatever the space's own ``start``.
-    """
-    counted = isinstance(space, (Discrete, MultiDiscrete))
-    return np.asarray(space.start if counted else 0)  # type: ignore[attr-defined]
-
-
-def space_actions(space: Space, entries: np.ndarray) -> np.ndarray:
-    """Actions of a space, (n, *shape) of its dtype, from what the store holds of n agents, (n, entries)."""
-    if isinstance(space, Box) and space.dtype != np.float32:
-        return library_actions(space, entries.reshape(-1, *space.shape))
-    return (entries.reshape(-1, *(space.shape or ())) + action_start(space)).astype(space.dtype)
-
-
-def action_layout(space: Space) -> tuple[str, int]:
-    """The dtype and the size of one agent's entry in the actions array, which is flat."""
-    heads = action_heads(space)
-    return ("int32", len(heads)) if heads else ("float32", space.low.size)  # type: ignore[attr-defined]
-
-
 def _layout(group: Group, what: str) -> object:
     """Layout that all groups which share arrays of ``what`` must have."""
     if what == "actions":
-        return action_layout(group.action)
+        return {part.key: (part.dtype, part.numbers) for part in action_parts(group.action)}
     return {key: (part.dtype, part.shape) for key, part in observation_parts(group).items()}
 
 
@@ -130,23 +87,36 @@ def observation_arrays(groups: Mapping[str, Group]) -> list[Array]:
     return list(found.values())
 
 
+def action_names(groups: Mapping[str, Group], group: Group) -> dict[str, str]:
+    """Name of the array that holds each part of a group's actions; "" is the part of a space without parts."""
+    base = "actions" + group_suffix(groups, group, "actions")
+    return {part.key: f"{base}_{part.key}" if part.key else base for part in action_parts(group.action)}
+
+
 def action_arrays(groups: Mapping[str, Group]) -> list[Array]:
-    """The arrays of all actions: (num_envs, agents, heads)."""
+    """The arrays of all actions: (num_envs, agents, heads or dimensions), one for each part of a Dict or Tuple.
+
+    Raises:
+        DeclarationError: a group's name and a key make the same array name as another's.
+    """
     apart = _differ(groups, "actions")
     found: dict[str, Array] = {}
     for group in groups.values():
-        dtype, size = action_layout(group.action)
-        name = "actions" + group_suffix(groups, group, "actions")
-        found[name] = Array(
-            name,
-            dtype,
-            (group.size, size) if apart else (size,),
-            per="env" if apart else "agent",
-            initial=0,
-            read_only=True,
-            on_reset="keep",
-            doc="what each agent does",
-        )
+        names = action_names(groups, group)
+        for part in action_parts(group.action):
+            name = names[part.key]
+            if apart and name in found:
+                raise DeclarationError(f"two groups' actions make the array '{name}'; rename a group or a key")
+            found[name] = Array(
+                name,
+                part.dtype,
+                (group.size, part.numbers) if apart else (part.numbers,),
+                per="env" if apart else "agent",
+                initial=0,
+                read_only=True,
+                on_reset="keep",
+                doc="what each agent does",
+            )
     return list(found.values())
 
 
@@ -168,20 +138,18 @@ def action_bounds(groups: Mapping[str, Group]) -> dict[str, LegalValues]:
     """Legal values of each actions array, by its name."""
     found: dict[str, LegalValues] = {}
     for group in groups.values():
-        name = "actions" + group_suffix(groups, group, "actions")
-        before, own = found.get(name, LegalValues()), _bounds_of_one(group.action)
-        found[name] = LegalValues(*(rows + group.size * row for rows, row in zip(before, own, strict=True)))
+        names = action_names(groups, group)
+        for part in action_parts(group.action):
+            name = names[part.key]
+            before, own = found.get(name, LegalValues()), _bounds_of_one(part)
+            found[name] = LegalValues(*(rows + group.size * row for rows, row in zip(before, own, strict=True)))
     return found
 
 
-def _bounds_of_one(space: Space) -> LegalValues:
+def _bounds_of_one(part: ActionPart) -> LegalValues:
     """Legal values of one agent's entry."""
-    heads = action_heads(space)
-    if heads:
-        start = np.broadcast_to(action_start(space).ravel(), len(heads))
-        return LegalValues((0.0,) * len(heads), tuple(n - 1.0 for n in heads), tuple(map(float, start)))
-    low, high = (tuple(bound.ravel().tolist()) for bound in (space.low, space.high))  # type: ignore[attr-defined]
-    return LegalValues(low, high, (0.0,) * len(low))
+    start = np.broadcast_to(action_start(part.space).ravel(), part.numbers)
+    return LegalValues(*(tuple(map(float, each.tolist())) for each in (part.low, part.high, start)))
 
 
 def space_constants(groups: Mapping[str, Group]) -> dict[str, int]:

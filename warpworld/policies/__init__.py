@@ -7,6 +7,7 @@ from warpworld.policies.distributions import (
     Categorical,
     Deterministic,
     Gaussian,
+    Hybrid,
     SquashedGaussian,
 )
 from warpworld.policies.inputs import (
@@ -62,10 +63,12 @@ from warpworld.policies.policy import Model, Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy
 from warpworld.policies.remembering import RememberingPolicy
 from warpworld.policies.samplers import (
+    AT_RANDOM,
     BoxSampler,
     ChoiceSampler,
     DeterministicSampler,
     Explorer,
+    HybridSampler,
     Noise,
     NoisySampler,
     Sampler,
@@ -80,6 +83,7 @@ from warpworld.policies.stateful_model import ModelWithState, StatefulModel, aut
 from warpworld.policies.value_scale import ValueScale
 
 __all__ = [
+    "AT_RANDOM",
     "FLOAT32",
     "FORBIDDEN",
     "GRU",
@@ -104,6 +108,8 @@ __all__ = [
     "Explorer",
     "Gaussian",
     "HeadsMaker",
+    "Hybrid",
+    "HybridSampler",
     "Layers",
     "MinGRU",
     "Model",

@@ -12,9 +12,9 @@ from gymnasium.spaces import Box
 from torch import nn
 
 from warpworld.config import model_class
-from warpworld.environment import Group, action_heads, action_layout, observation_parts
+from warpworld.environment import Group, action_heads, action_layout, is_nested, observation_parts
 from warpworld.errors import ConfigError, WarpworldError, said
-from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian
+from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian, Hybrid
 from warpworld.policies.inputs import CallersSpaces, ObservationNormaliser, ObservationRows, Preprocessing
 from warpworld.policies.layers import make_cell
 from warpworld.policies.policy import Policy
@@ -233,9 +233,9 @@ def action_distribution(group: Group) -> ActionDistribution:
     """The distribution that a policy of this group draws from.
 
     Raises:
-        DeclarationError: as of ``action_heads``.
+        DeclarationError: as of ``action_parts``.
     """
-    heads = action_heads(group.action)
-    if heads:
-        return Categorical(heads)
-    return Gaussian(action_layout(group.action)[1])
+    heads, row = action_heads(group.action), action_layout(group.action)[1]
+    if is_nested(group.action):
+        return Hybrid(heads, row - len(heads))
+    return Categorical(heads) if heads else Gaussian(row)

@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Space
 from torch import Tensor, nn
 
 from warpworld.errors import StoreError
-from warpworld.policies.distributions import ActionDistribution, Categorical
+from warpworld.policies.distributions import ActionDistribution
 from warpworld.policies.inputs import (
     CallersSpaces,
     CentralInputs,
@@ -121,7 +121,8 @@ class Policy(nn.Module):
             generator: of the draws, on the policy's device; None takes torch's global one.
 
         Returns:
-            The actions, (..., *shape of the space): in NumPy if observations are. Of a policy with memory: the actions,
+            The actions, (..., *shape of the space), a dict or tuple of such for a Dict or Tuple space: in NumPy if
+            observations are. Of a policy with memory: the actions,
             and the state (..., state size) float32 for the next call.
 
         Raises:
@@ -138,18 +139,27 @@ class Policy(nn.Module):
             return actions if after is None else (actions, observed.handed_back(after))
 
     @property
+    def num_choices(self) -> int:
+        """Choices of all heads of its actions, which a mask may forbid; 0 of actions in a Box."""
+        return sum(getattr(self.distribution, "head_sizes", ()))
+
+    @property
+    def reads_mask(self) -> bool:
+        """Whether it learnt with a mask of its choices."""
+        return self.needs_mask and self.num_choices > 0
+
+    @property
     def _device(self) -> torch.device:
         return next(self.parameters()).device
 
     def _allowed(self, action_mask: Any, observed: Observed, action: Space) -> Tensor | None:
-        """The mask in rows: (n, num_outputs) bool."""
-        is_box = not isinstance(self.distribution, Categorical)
+        """The mask in rows: (n, choices of all heads) bool."""
         if action_mask is None:
-            if self.needs_mask and not is_box:
-                expected = (*observed.lead, self.distribution.num_outputs)
+            if self.reads_mask:
+                expected = (*observed.lead, self.num_choices)
                 raise StoreError(f"act(): the policy learnt with a mask; pass action_mask=, bool of shape {expected}")
             return None
-        if is_box:
+        if not self.num_choices:
             raise StoreError("action_mask: actions in a Box cannot be forbidden; leave it out")
         return mask_rows(action_mask, action, observed.lead).to(self._device)
 
@@ -168,7 +178,7 @@ class Policy(nn.Module):
         return self.outputs(observed.rows), None
 
     def outputs(self, observations: Tensor) -> Tensor:
-        """The parameters of the action distribution: logits of all heads, or means.
+        """The parameters of the action distribution: logits of all heads, or means; of a hybrid action both, in turn.
 
         Args:
             observations: rows, raw.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warpworld.environment import group_suffix, observation_names
+from warpworld.environment import observation_names
 from warpworld.world import World
 
 # What a page shows in other ways, or again.
@@ -66,8 +66,8 @@ def columns_of(
 def _places(world: World) -> Iterator[tuple[str, tuple[int, int]]]:
     """The first agent of arrays that hold what one group sees or does, and the stride to the next."""
     for group in world.groups.values():
-        actions = "actions" + group_suffix(world.groups, group, "actions")
-        for name in (actions, *observation_names(world.groups, group).values()):
+        actions = world.action_names(group.name).values()
+        for name in (*actions, *observation_names(world.groups, group).values()):
             if world.data.array(name).per == "env":
                 yield name, (group.first, group.stride)
 

@@ -96,9 +96,8 @@ def _values(world: World, actor: Actor, state: Tensor | None) -> Tensor | None:
 
 
 def _actions(world: World, actor: Actor) -> Tensor:
-    """Actions chosen for the next step by the group's agents, (group size, heads or dimensions)."""
-    name, first = world.action_array(actor.group.name)
-    return world[name][0, first : first + actor.group.size].flatten(1)
+    """Actions of one part, chosen for the next step by the group's agents: (group size, heads or dimensions)."""
+    return world.actions(actor.group.name)[""][0]
 
 
 def _in_units(world: World, actor: Actor) -> Tensor:

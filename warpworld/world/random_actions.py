@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from gymnasium.spaces import Box, Space
 
-from warpworld.environment import action_heads
+from warpworld.environment import ActionPart, action_parts
 from warpworld.world.world import World
 
 
@@ -19,34 +18,32 @@ class RandomActions:
 
     def __init__(self, world: World, seed: int) -> None:
         self._world, self._generator = world, np.random.default_rng(seed)
-        self._drawn: dict[str, np.ndarray] = {}
+        self._drawn: dict[str, dict[str, np.ndarray]] = {}  # by group, and by the keys of an action's parts
 
     def draw(self) -> None:
         """Draw for a step of every env, among the actions that an ``action_mask`` leaves."""
         world = self._world
         for group in world.groups.values():
             shape = (world.num_envs, group.size)
-            heads = action_heads(group.action)
-            if not heads:
-                self._drawn[group.name] = self._within(group.action, shape)
-                continue
-            mask = None
-            if "action_mask" in world:
-                mask = world.data.numpy("action_mask")[:, group.slice, : sum(heads)]
-            self._drawn[group.name] = self._among(heads, shape, mask)
+            mask = world.data.numpy("action_mask")[:, group.slice] if "action_mask" in world else None
+            drawn, first = {}, 0
+            for part in action_parts(group.action):
+                own = None if mask is None else mask[..., first : first + sum(part.heads)]
+                drawn[part.key] = self._among(part.heads, shape, own) if part.heads else self._within(part, shape)
+                first += sum(part.heads)
+            self._drawn[group.name] = drawn
 
     def put(self, world: World, envs: slice) -> None:
         """Put the actions of some envs into the store of a world that has these envs."""
         import torch
 
         for group in world.groups.values():
-            name, first = world.action_array(group.name)
-            world[name][:, first : first + group.size].copy_(torch.from_numpy(self._drawn[group.name][envs]))
+            for key, stored in world.actions(group.name).items():
+                stored.copy_(torch.from_numpy(self._drawn[group.name][key][envs]))
 
-    def _within(self, space: Space, shape: tuple[int, int]) -> np.ndarray:
+    def _within(self, part: ActionPart, shape: tuple[int, int]) -> np.ndarray:
         """Uniform between a box's limits, normal where it has none."""
-        assert isinstance(space, Box)
-        lowest, highest = space.low.ravel(), space.high.ravel()
+        lowest, highest = part.low, part.high
         bounded = np.isfinite(lowest) & np.isfinite(highest)
         low, high = np.where(bounded, lowest, 0.0), np.where(bounded, highest, 1.0)
         full = (*shape, lowest.size)

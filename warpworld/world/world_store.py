@@ -13,6 +13,7 @@ from warpworld.environment import (
     Array,
     Environment,
     Group,
+    action_names,
     group_suffix,
     observation_arrays,
     observation_names,
@@ -316,8 +317,20 @@ class WorldStore:
         }
         return views.get("", views)
 
+    def actions(self, group: str) -> dict[str, torch.Tensor]:
+        """A group's actions as stored: a view (num_envs, size, numbers) for each part, by its key; "" if it is one."""
+        first, size = self.action_array(group)[1], self.groups[group].size
+        return {key: self.data[name][:, first : first + size] for key, name in self.action_names(group).items()}
+
+    def action_names(self, group: str) -> dict[str, str]:
+        """Name of the array that holds each part of a group's actions, by its key; "" if it is one."""
+        return action_names(self.groups, self._group(group))
+
     def action_array(self, group: str) -> tuple[str, int]:
-        """Name of the array that holds a group's actions, and the place of the group's first agent in it."""
+        """Name of the array that holds a group's actions, and the place of the group's first agent in it.
+
+        Of a Dict or Tuple each part has an array, see ``action_names``: their names begin so, at the same place.
+        """
         chosen = self._group(group)
         suffix = group_suffix(self.groups, chosen, "actions")
         return f"actions{suffix}", 0 if suffix else chosen.first

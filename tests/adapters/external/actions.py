@@ -19,6 +19,15 @@ SPACES: dict[str, Space] = {
     "boxes": Tuple((Box(-1.0, 1.0, (2,), np.float32), Box(0.1, 0.2, (), np.float64))),
     "whole": Dict({"a": Box(0, 3, (1,), np.int8), "b": Box(-2, 2, (2,), np.int64)}),
     "mixed": Tuple((Discrete(2), Box(0.0, 1.0, (1,)))),
+    "numbers": Dict({"whole": Box(-2, 2, (2,), np.int8), "others": Box(0.1, 0.2, (), np.float64)}),
+    "several": Dict(
+        {
+            "go to": Tuple((MultiBinary((2, 1)), Box(-1.0, 1.0, (2, 2)))),
+            "at": Discrete(3, start=-1),
+            "go_to_1": Box(0, 255, (1,), np.uint8),
+        }
+    ),
+    "half": Dict({"move": Discrete(2), "words": Text(3)}),
     "text": Text(3),
     "sequence": Sequence(Discrete(2)),
     "graph": Graph(Box(0.0, 1.0, (1,)), None),

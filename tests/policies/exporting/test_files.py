@@ -12,7 +12,7 @@ import torch
 
 import warpworld
 from tests.policies.exporting.policies import KINDS, inputs_of, opened, policy_of, seen
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import action_heads
 from warpworld.policies import Policy
 from warpworld.policies.fused import fuse
 

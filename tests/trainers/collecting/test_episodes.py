@@ -10,8 +10,7 @@ from torch import Tensor
 
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Clockwork, Relay, Still, same_logits
-from warpworld.environment import Array, Environment
-from warpworld.environment.spaces import action_heads
+from warpworld.environment import Array, Environment, action_heads
 from warpworld.errors import StoreError
 from warpworld.trainers.collecting.episodes import EpisodeStatistics
 from warpworld.world import World

@@ -13,8 +13,7 @@ from tests.policies.test_acting import LSTM, made
 from tests.trainers.collecting.test_kinds_of_actions import SPACES as DONE
 from tests.trainers.recall import Departed
 from warpworld import World
-from warpworld.environment import get_environment
-from warpworld.environment.spaces import action_start
+from warpworld.environment import action_start, get_environment
 from warpworld.errors import DeclarationError, StoreError, WarpworldError
 from warpworld.policies import Policy
 from warpworld.trainers.collecting.actor import Actor

@@ -16,9 +16,11 @@ from warpworld.environment import (
     Environment,
     Group,
     Phase,
+    action_names,
     eager_phase,
     group_suffix,
     is_whole,
+    leaves,
     observation_names,
     placed_groups,
     register,
@@ -53,7 +55,7 @@ class External(Environment):
         super().__init__(**params)
         self._groups, self.requested = self._probed()
         self._places = _places(placed_groups(self))
-        self._taken = {group.name: group.library_action for group in self._groups}
+        self._taken = {group.name: [space for _, space in leaves(group.callers_action)] for group in self._groups}
         self._envs: Envs | None = None
         self._seed, self._has_begun = 0, False
 
@@ -143,15 +145,15 @@ class External(Environment):
 
     def _actions(self, arrays: Any) -> dict[str, np.ndarray]:
         """Each group's actions; where a library's Box is not of float32, the store gets the values that it takes."""
-        found = {}
+        rows: dict[str, list[np.ndarray]] = {name: [] for name in self._taken}
         for place in self._places:
-            if place.key is not None:
-                continue
-            view, space = place.of(arrays), self._taken[place.group]
-            if isinstance(space, Box):
-                _write(view, held_actions(space, view.cpu().numpy()))
-            found[place.group] = view.cpu().numpy()
-        return found
+            if place.key is None:
+                view, parts = place.of(arrays), rows[place.group]
+                space = self._taken[place.group][len(parts)]
+                if isinstance(space, Box) and space.dtype != np.float32:
+                    _write(view, held_actions(space, view.cpu().numpy()))
+                parts.append(view.cpu().numpy())
+        return {name: parts[0] if len(parts) == 1 else np.concatenate(parts, -1) for name, parts in rows.items()}
 
     def _allow(self, arrays: Any, envs: torch.Tensor | None) -> None:
         """Write the legal choices into the store, of the envs that are marked or of all."""
@@ -170,7 +172,7 @@ class External(Environment):
 
 @dataclass(frozen=True)
 class _Place:
-    """Place of a group's actions (``key`` is None), or of a part of its observations, in the store."""
+    """Place of a part of a group's actions (``key`` is None), or of its observations, in the store."""
 
     group: str
     key: str | None
@@ -199,7 +201,8 @@ def _places(groups: Mapping[str, Group]) -> list[_Place]:
     places = []
     for name, group in groups.items():
         suffix = group_suffix(groups, group, "actions")
-        places.append(_Place(name, None, f"actions{suffix}", slice(None) if suffix else group.slice))
+        own = slice(None) if suffix else group.slice
+        places += [_Place(name, None, array, own) for array in action_names(groups, group).values()]
         suffix = group_suffix(groups, group, "observations")
         for key, array in observation_names(groups, group).items():
             places.append(_Place(name, key, array, slice(None) if suffix else group.slice))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Space
+from gymnasium.spaces import Box, Dict, Space, Tuple
 
-from warpworld.environment import action_start, library_actions
+from warpworld.environment import Path, action_start, built, is_nested, leaves, library_actions
 from warpworld.errors import StoreError
 
 Write = Callable[[Any], None]
@@ -52,24 +52,86 @@ def action_writer(target: np.ndarray, space: Space, must_fit: bool, name: str = 
     return write
 
 
-def as_batch(action: Any) -> np.ndarray:
+def parts_writer(targets: Mapping[Path, np.ndarray], space: Space, must_fit: bool, name: str = "actions") -> Write:
+    """A function that writes a batch of actions into the store, those of a Dict or Tuple part by part.
+
+    Args:
+        targets: as for ``action_writer``, of each part by the path that leads to it in the space.
+        space: of one action, as callers take it.
+        must_fit: see ``action_writer``.
+        name: what errors call them.
+    """
+    parts = {path: action_writer(targets[path], leaf, must_fit, place_of(name, path)) for path, leaf in leaves(space)}
+    if not is_nested(space):
+        return parts[()]
+
+    def write(actions: Any) -> None:
+        for path, given in parts_at(actions, space, name).items():
+            parts[path](given)
+
+    return write
+
+
+def place_of(name: str, path: Path) -> str:
+    """Text of a part, such as "actions['arm'][0]"."""
+    return name + "".join(f"[{step!r}]" for step in path)
+
+
+def parts_at(actions: Any, space: Space, name: str, path: Path = ()) -> dict[Path, Any]:
+    """The values of all leaves of a space, by their paths.
+
+    Raises:
+        StoreError: dicts have other keys than the space, or tuples another length.
+    """
+    if isinstance(space, Dict):
+        if not isinstance(actions, Mapping) or actions.keys() != space.spaces.keys():
+            has = ", ".join(map(repr, actions)) if isinstance(actions, Mapping) else type(actions).__name__
+            expected = ", ".join(map(repr, space.spaces))
+            raise StoreError(f"{place_of(name, path)}: {has}, expected a dict of {expected}")
+        steps: Any = space.spaces.items()
+    elif isinstance(space, Tuple):
+        if not isinstance(actions, (tuple, list)) or len(actions) != len(space.spaces):
+            has = f"{len(actions)} parts" if isinstance(actions, (tuple, list)) else type(actions).__name__
+            raise StoreError(f"{place_of(name, path)}: {has}, expected a tuple of {len(space.spaces)} parts")
+        steps = enumerate(space.spaces)
+    else:
+        return {path: actions}
+    found: dict[Path, Any] = {}
+    for step, part in steps:
+        found |= parts_at(actions[step], part, name, (*path, step))
+    return found
+
+
+def as_batch(action: Any, space: Space) -> Any:
     """The action of one env as a batch of one.
 
     Raises:
-        StoreError: it is no array.
+        StoreError: it is no array, or has other parts than the space.
     """
+    if not is_nested(space):
+        return _in_a_batch(action, "action")
+    parts = parts_at(action, space, "action")
+    return built(space, {path: _in_a_batch(part, place_of("action", path)) for path, part in parts.items()})
+
+
+def _in_a_batch(action: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(action)[None]
     except Exception as error:
-        raise _no_array(action, None, "action") from error
+        raise _no_array(action, None, name) from error
 
 
-def in_order(actions: Any, order: np.ndarray) -> np.ndarray:
+def in_order(actions: Any, order: np.ndarray, space: Space) -> Any:
     """Actions of a batch in another order.
 
     Raises:
-        StoreError: they are no array, or of another number of envs.
+        StoreError: they are no array, have other parts than the space, or are of another number of envs.
     """
+    parts = parts_at(actions, space, "actions")
+    return built(space, {path: _ordered(part, order) for path, part in parts.items()})
+
+
+def _ordered(actions: Any, order: np.ndarray) -> np.ndarray:
     try:
         given = np.asarray(actions)
     except Exception as error:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Space
+from gymnasium.spaces import Dict, Space
 
-from warpworld.adapters.views.actions import action_writer
+from warpworld.adapters.views.actions import parts_writer
 from warpworld.adapters.views.host_arrays import HostArrays, part_of
 from warpworld.adapters.views.masks import space_mask
 from warpworld.adapters.views.world_batch import reader
-from warpworld.environment import Group, observation_names
+from warpworld.environment import Group, choice_heads, observation_names, parts_with
 from warpworld.world import World
 
 
@@ -64,7 +64,7 @@ class _Infos:
     def of(self, index: int, action: Space) -> Callable[[], dict[str, Any]]:
         """Make a function that returns the infos of one agent, whose actions are of this space."""
         views = {name: view[index, ...] if self._of_agents[name] else view for name, view in self._named.items()}
-        row = None if self._masks is None or isinstance(action, Box) else self._masks[index]
+        row = None if self._masks is None or not choice_heads(action) else self._masks[index]
 
         def infos() -> dict[str, Any]:
             found = {name: view.copy() for name, view in views.items()}
@@ -82,7 +82,11 @@ class _GroupViews:
             key: arrays.read(part_of(world, group, names[key]))[0].reshape(group.size, *part.shape)  # type: ignore[misc]
             for key, part in self._spaces.items()
         }
-        self._done = arrays.written(part_of(world, group, world.action_array(group.name)[0]))[0]
+        names = world.action_names(group.name)
+        self._done = {
+            path: (arrays.written(part_of(world, group, names[part.key]))[0], leaf.shape or ())
+            for part, path, leaf in parts_with(group.action, group.callers_action)
+        }
 
     def agent(self, number: int, infos: _Infos) -> AgentViews:
         """Make the views of one agent of the group."""
@@ -90,6 +94,6 @@ class _GroupViews:
         parts = {key: seen[number, ...] for key, seen in self._seen.items()}
         reads = {key: reader(part, self._spaces[key], copy=True) for key, part in parts.items()}
         observe = reads[""] if "" in reads else lambda: {key: read() for key, read in reads.items()}
-        target, name = self._done[number].reshape(space.shape), f"actions of '{self.group.name}_{number}'"
-        write = action_writer(target, space, self._checks, name)
+        targets = {path: done[number].reshape(shape) for path, (done, shape) in self._done.items()}
+        write = parts_writer(targets, space, self._checks, f"actions of '{self.group.name}_{number}'")
         return AgentViews(self.group, index, tuple(parts.values()), observe, infos.of(index, space), write)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, MultiBinary, MultiDiscrete, Space
+from gymnasium.spaces import Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
-from warpworld.environment import action_heads
+from warpworld.environment import choice_heads
 
 
 def space_mask(space: Space, row: np.ndarray) -> Any:
@@ -19,9 +20,14 @@ def space_mask(space: Space, row: np.ndarray) -> Any:
 
     Returns:
         Of a Discrete space (choices,) int8; of a MultiDiscrete one a tuple of such, nested as its numbers are; of a
-        MultiBinary one its flags' values, 2 where both may be taken; None where there is nothing to choose.
+        MultiBinary one its flags' values, 2 where both may be taken; of a Dict or Tuple one of
+        its parts' masks; None where there is nothing to choose.
     """
-    heads = action_heads(space)
+    heads = choice_heads(space)
+    if isinstance(space, Dict):
+        return dict(zip(space.spaces, _masks_of(space.spaces.values(), row), strict=True))
+    if isinstance(space, Tuple):
+        return tuple(_masks_of(space.spaces, row))
     allowed = row[: sum(heads)].astype(np.int8)
     if isinstance(space, Discrete):
         return allowed
@@ -34,3 +40,11 @@ def space_mask(space: Space, row: np.ndarray) -> Any:
         pairs = allowed.reshape(*space.shape, 2)
         return np.where(pairs.all(-1), np.int8(2), pairs[..., 1])
     return None
+
+
+def _masks_of(parts: Iterable[Space], row: np.ndarray) -> Iterator[Any]:
+    """Masks of parts whose choices lie one behind the other in a row."""
+    first = 0
+    for part in parts:
+        yield space_mask(part, row[first:])
+        first += sum(choice_heads(part))

@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.spaces import Dict, Space
 from gymnasium.vector.utils import batch_space
 
-from warpworld.adapters.views.actions import action_writer
+from warpworld.adapters.views.actions import parts_writer
 from warpworld.adapters.views.host_arrays import HostArrays, parts_of
-from warpworld.environment import observation_names, own_space
+from warpworld.environment import Path, observation_names, own_space, parts_with
 from warpworld.errors import DeclarationError, suggest
 from warpworld.world import World
 
@@ -120,9 +120,10 @@ class Batch:
 
     def write_some(self, actions: Any, entries: np.ndarray) -> None:
         """Take the actions of some entries, in the order of their indices; all others keep theirs."""
-        own = self._actions[entries]
-        action_writer(own, self._action_space, self._world.checks_actions)(actions)
-        self._actions[entries] = own
+        own = {path: view[entries] for path, view in self._actions.items()}
+        parts_writer(own, self._action_space, self._world.checks_actions)(actions)
+        for path, written in own.items():
+            self._actions[path][entries] = written
 
     def step_some(self, active: torch.Tensor) -> None:
         """A step of some envs; see ``World.step_some``."""
@@ -172,10 +173,15 @@ class Batch:
         return lambda: (died(), cut())
 
     def _writer(self, space: Space) -> Callable[[Any], None]:
-        world = self._world
-        view = self._results.written(*parts_of(world, {name: world.action_array(name)[0] for name in world.groups}))
-        self._action_space, self._actions = space, view.reshape(*self._lead, *space.shape)  # type: ignore[misc]
-        return action_writer(self._actions, space, world.checks_actions)
+        world, self._action_space = self._world, space
+        first = next(iter(world.groups.values()))
+        names = {name: world.action_names(name) for name in world.groups}
+        self._actions: dict[Path, np.ndarray] = {}
+        for part, path, leaf in parts_with(first.action, space):
+            arrays = {name: parts[part.key] for name, parts in names.items()}
+            view = self._results.written(*parts_of(world, arrays))
+            self._actions[path] = view.reshape(*self._lead, *(leaf.shape or ()))
+        return parts_writer(self._actions, space, world.checks_actions)
 
 
 def reader(view: np.ndarray, space: Space, copy: bool) -> Read:

@@ -176,7 +176,8 @@ def _named_agents(world: World) -> dict[str, dict[int, list[str]]]:
     found: dict[str, dict[int, list[str]]] = {}
     for group in world.groups.values():
         names = dict.fromkeys(group.numbers, names_of_choices(group))
-        found.setdefault(world.action_array(group.name)[0], {}).update(names)
+        for name in world.action_names(group.name).values():
+            found.setdefault(name, {}).update(names)
     return {name: dict(sorted(agents.items())) for name, agents in found.items() if any(agents.values())}
 
 
@@ -187,7 +188,7 @@ def _owners(world: World) -> dict[str, Group]:
         if group_suffix(world.groups, group, "observations"):
             owners |= dict.fromkeys(observation_names(world.groups, group).values(), group)
         if group_suffix(world.groups, group, "actions"):
-            owners[world.action_array(group.name)[0]] = group
+            owners |= dict.fromkeys(world.action_names(group.name).values(), group)
     return owners
 
 

@@ -130,20 +130,30 @@ def _drawn(world: Any, generator: Any) -> dict[str, Any]:
     import numpy as np
     import torch
 
-    action_heads = import_module("warpworld.environment.spaces").action_heads
     drawn: dict[str, Any] = {}
     for group in world.groups.values():
-        name, first = world.action_array(group.name)
-        values = drawn.setdefault(name, torch.zeros_like(world[name]))[:, first : first + group.size]
-        heads = action_heads(group.action)
-        if heads:
-            uniform = generator.integers(0, heads, values.shape)
-        else:
-            low, high = group.action.low.ravel(), group.action.high.ravel()
-            bounded = np.isfinite(low) & np.isfinite(high)
-            uniform = generator.uniform(np.where(bounded, low, -1.0), np.where(bounded, high, 1.0), values.shape)
-        values.copy_(torch.from_numpy(uniform))
+        first = world.action_array(group.name)[1]
+        for name, heads, space in _parts_of_actions(world, group):
+            values = drawn.setdefault(name, torch.zeros_like(world[name]))[:, first : first + group.size]
+            if heads:
+                uniform = generator.integers(0, heads, values.shape)
+            else:
+                low, high = space.low.ravel(), space.high.ravel()
+                bounded = np.isfinite(low) & np.isfinite(high)
+                uniform = generator.uniform(np.where(bounded, low, -1.0), np.where(bounded, high, 1.0), values.shape)
+            values.copy_(torch.from_numpy(uniform))
     return drawn
+
+
+def _parts_of_actions(world: Any, group: Any) -> list[tuple[str, Any, Any]]:
+    """Array, numbers of choices and space of each part of a group's actions; in an older checkout there is one part."""
+    try:
+        from warpworld.environment import action_parts
+    except ImportError:
+        action_heads = import_module("warpworld.environment.spaces").action_heads
+        return [(world.action_array(group.name)[0], action_heads(group.action), group.action)]
+    names = world.action_names(group.name)
+    return [(names[part.key], part.heads, part.space) for part in action_parts(group.action)]
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 """Action distributions: what the outputs of a policy mean, and the density of actions."""
 
 from warpworld.policies.distributions.deterministic import Deterministic
-from warpworld.policies.distributions.distribution import FORBIDDEN, ActionDistribution, Categorical, Gaussian
+from warpworld.policies.distributions.distribution import FORBIDDEN, Categorical, Gaussian
+from warpworld.policies.distributions.hybrid import Hybrid
 from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
+
+ActionDistribution = Categorical | Gaussian | Hybrid | SquashedGaussian | Deterministic
 
 __all__ = [
     "FORBIDDEN",
@@ -10,5 +13,6 @@ __all__ = [
     "Categorical",
     "Deterministic",
     "Gaussian",
+    "Hybrid",
     "SquashedGaussian",
 ]

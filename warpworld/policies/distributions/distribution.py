@@ -11,8 +11,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from warpworld.policies.distributions.deterministic import Deterministic
-from warpworld.policies.distributions.squashed_gaussian import SquashedGaussian
 from warpworld.policies.samplers import BoxSampler, ChoiceSampler, SamplerContext
 
 FORBIDDEN = -1e8  # the logit of a forbidden choice: its probability is 0 in float32, and the entropy stays finite
@@ -138,9 +136,6 @@ class Gaussian(nn.Module):
         log_probs = -0.5 * (deviations**2 + _LOG_2_PI) - self.log_std
         entropies = 0.5 * (1 + _LOG_2_PI) + self.log_std
         return log_probs.sum(-1), entropies.sum(-1).expand(means.shape[:-1])
-
-
-ActionDistribution = Categorical | Gaussian | SquashedGaussian | Deterministic
 
 
 def log_prob(logits: Tensor, actions: Tensor, head_sizes: Sequence[int]) -> Tensor:

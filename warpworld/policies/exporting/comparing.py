@@ -13,13 +13,13 @@ from warpworld.errors import ExportError
 from warpworld.policies import Policy
 from warpworld.policies.exporting.formats import Run
 from warpworld.policies.exporting.interface import (
-    ACTION,
     ACTION_MASK,
     NEXT_STATE,
     OUTPUTS,
     STATE,
     Interface,
     as_observed,
+    as_outputs,
 )
 from warpworld.policies.exporting.random_inputs import Values, random_inputs
 from warpworld.policies.exporting.traced_graph import model_name
@@ -53,7 +53,7 @@ def compare(policy: Policy, interface: Interface, run: Run) -> Comparison:
     """
     largest, observations = 0.0, 0
     for inputs, expected, found in _steps(policy, interface, run):
-        for name, values in {**expected, ACTION: _greedy(policy, found[OUTPUTS], inputs)}.items():
+        for name, values in {**expected, **_greedy(policy, found[OUTPUTS], inputs)}.items():
             difference = _difference(found[name], values)
             if not difference <= TOLERANCE:
                 raise ExportError(
@@ -93,13 +93,14 @@ def _expected(policy: Policy, inputs: Values, state: Tensor | None) -> tuple[Val
     return expected if after is None else {**expected, NEXT_STATE: after.cpu().numpy()}, after
 
 
-def _greedy(policy: Policy, outputs: np.ndarray, inputs: Values) -> np.ndarray:
-    """Choices of the policy's distribution by a file's outputs."""
+def _greedy(policy: Policy, outputs: np.ndarray, inputs: Values) -> Values:
+    """Choices of the policy's distribution by a file's outputs, by their names."""
     assert policy.spaces is not None
     allowed = torch.from_numpy(inputs[ACTION_MASK]) if ACTION_MASK in inputs else None
     with torch.no_grad():
         chosen = policy.distribution.choose(torch.from_numpy(outputs), greedy=True, allowed=allowed)
-        return policy.spaces.actions(chosen).numpy()
+        actions = as_outputs(policy.spaces.actions(chosen), policy.spaces.action)
+    return {name: values.numpy() for name, values in actions.items()}
 
 
 def _difference(found: np.ndarray, expected: np.ndarray) -> float:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
-from warpworld.environment import subspaces
+from warpworld.environment import Path, at_path, leaves, subspaces
 from warpworld.errors import ExportError
-from warpworld.policies import Categorical, Policy
+from warpworld.policies import Policy
 
 OBSERVATIONS, STATE, ACTION_MASK = "observations", "state", "action_mask"
 ACTION, OUTPUTS, NEXT_STATE = "action", "outputs", "next_state"
@@ -47,7 +47,8 @@ class Interface:
     Attributes:
         inputs: ``observations``, or for a Dict space ``observations_<key>`` of each key; ``state`` of a policy that
             remembers; ``action_mask`` of one that learnt with such.
-        outputs: ``action``, the greedy one; ``outputs``, what it was chosen by; ``next_state``.
+        outputs: ``action``, the greedy one, or for a Dict or Tuple space ``action_<key>`` of each part; ``outputs``,
+            what it was chosen by; ``next_state``.
     """
 
     inputs: tuple[Port, ...]
@@ -65,23 +66,31 @@ class Interface:
         # tensors of every policy
         names = observation_inputs(policy.spaces.observation)
         inputs = [Port(name, str(space.dtype), tuple(space.shape or ()), space) for name, space in names.items()]
-        action, numbers = policy.spaces.action, policy.distribution.num_outputs
-        outputs = [
-            Port(ACTION, str(action.dtype), tuple(action.shape or ()), action),
-            Port(OUTPUTS, "float32", (numbers,)),
-        ]
+        actions = {name: space for name, (_, space) in action_outputs(policy.spaces.action).items()}
+        outputs = [Port(name, str(space.dtype), tuple(space.shape or ()), space) for name, space in actions.items()]
+        outputs.append(Port(OUTPUTS, "float32", (policy.distribution.num_outputs,)))
         # tensors of memory and masks
         if policy.state_size:
             inputs.append(Port(STATE, "float32", (policy.state_size,)))
             outputs.append(Port(NEXT_STATE, "float32", (policy.state_size,)))
-        if policy.needs_mask and isinstance(policy.distribution, Categorical):
-            inputs.append(Port(ACTION_MASK, "bool", (numbers,)))
+        if policy.reads_mask:
+            inputs.append(Port(ACTION_MASK, "bool", (policy.num_choices,)))
         return cls(tuple(inputs), tuple(outputs))
 
 
 def observation_inputs(observation: Space) -> dict[str, Space]:
     """The inputs that hold what an agent sees, by name: one, or one for each key of a Dict."""
     return {f"{OBSERVATIONS}_{key}" if key else OBSERVATIONS: space for key, space in subspaces(observation).items()}
+
+
+def action_outputs(action: Space) -> dict[str, tuple[Path, Space]]:
+    """The outputs that hold an action, by name: one, or one for each part of a Dict or Tuple, with its path."""
+    return {"_".join(map(str, (ACTION, *path))): (path, space) for path, space in leaves(action)}
+
+
+def as_outputs(actions: Any, action: Space) -> dict[str, Any]:
+    """Actions of a space, which may be nested, by the names of outputs."""
+    return {name: at_path(actions, path) for name, (path, _) in action_outputs(action).items()}
 
 
 def as_observed(inputs: Mapping[str, Any], observation: Space) -> Any:

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from warpworld.policies import ObservationRows, Observed, Policy
 from warpworld.policies.exporting.interface import (
-    ACTION,
     ACTION_MASK,
     NEXT_STATE,
     OUTPUTS,
     STATE,
+    as_outputs,
     observation_inputs,
 )
 
@@ -43,7 +43,7 @@ class PortablePolicy(nn.Module):
         observed = Observed(features, (features.shape[0],), in_numpy=False, device=features.device)
         outputs, after = self.policy.outputs_and_state(observed, inputs.get(STATE))
         chosen = self.policy.distribution.choose(outputs, greedy=True, allowed=inputs.get(ACTION_MASK))
-        found = {ACTION: self.spaces.actions(chosen), OUTPUTS: outputs}
+        found = {**as_outputs(self.spaces.actions(chosen), self.spaces.action), OUTPUTS: outputs}
         return found if after is None else {**found, NEXT_STATE: after}
 
     def _features(self, seen: list[Tensor]) -> Tensor:

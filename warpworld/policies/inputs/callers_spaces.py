@@ -13,7 +13,18 @@ import torch
 from gymnasium.spaces import Box, Dict, Space
 from torch import Tensor
 
-from warpworld.environment import Part, action_start, is_whole, stored_action, subspaces
+from warpworld.environment import (
+    Part,
+    action_start,
+    built,
+    choice_heads,
+    is_nested,
+    is_whole,
+    leaves,
+    mapped,
+    stored_action,
+    subspaces,
+)
 from warpworld.errors import StoreError
 from warpworld.policies.inputs.observation_rows import ObservationRows
 from warpworld.policies.samplers import scaling_to
@@ -37,8 +48,11 @@ class Observed:
     in_numpy: bool
     device: torch.device
 
-    def handed_back(self, values: Tensor) -> Any:
-        """Values (n, ...) as the caller gets them: (*lead, ...), in NumPy where observations were."""
+    def handed_back(self, values: Any) -> Any:
+        """Values (n, ...), nested or not, as the caller gets them: (*lead, ...), in NumPy where observations were."""
+        return mapped(self._handed_back, values)
+
+    def _handed_back(self, values: Tensor) -> Any:
         own = values.reshape((*self.lead, *values.shape[1:])).to(self.device)
         return own.numpy()[()] if self.in_numpy else own
 
@@ -97,19 +111,34 @@ class CallersSpaces:
             raise StoreError(f"observations: of {', '.join(map(str, observations))}, expected {', '.join(spaces)}")
         return observations
 
-    def actions(self, chosen: Tensor) -> Tensor:
-        """Choices of a distribution, (n, numbers), as actions of the space: (n, *shape) of its dtype."""
-        space = self.action
-        if isinstance(space, Box):
-            stored = stored_action(space)
-            assert isinstance(stored, Box)
-            centre, scale, low, high = torch.from_numpy(scaling_to(stored)).to(chosen.device)
-            scaled = centre + scale * chosen
-            above = torch.where(scaled > low, scaled, low)  # NaN too becomes the bound, as by fmaxf in sample_box.cu
-            values = torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
-            return values if space.dtype == np.float32 else library_tensor(space, values)
-        start = torch.from_numpy(np.array(action_start(space), np.int64)).to(chosen.device)
-        return (chosen.reshape((chosen.shape[0], *(space.shape or ()))) + start).to(getattr(torch, str(space.dtype)))
+    def actions(self, chosen: Tensor) -> Any:
+        """Choices of a distribution, (n, numbers), as actions of the space: (n, *shape) of its dtype.
+
+        Those of a Dict or Tuple, whose rows have all choices before all numbers, are nested as it is.
+        """
+        if not is_nested(self.action):
+            return space_tensor(self.action, chosen)
+        first, found = {True: 0, False: len(choice_heads(self.action))}, {}
+        for path, leaf in leaves(self.action):
+            heads = choice_heads(leaf)
+            begin, count = first[bool(heads)], len(heads) or math.prod(leaf.shape or ())
+            found[path], first[bool(heads)] = space_tensor(leaf, chosen[:, begin : begin + count]), begin + count
+        return built(self.action, found)
+
+
+def space_tensor(space: Space, chosen: Tensor) -> Tensor:
+    """Choices, or numbers as drawn, (n, numbers), as actions of a space without parts: (n, *shape) of its dtype."""
+    if isinstance(space, Box):
+        stored = stored_action(space)
+        assert isinstance(stored, Box)
+        centre, scale, low, high = torch.from_numpy(scaling_to(stored)).to(chosen.device)
+        scaled = centre + scale * chosen
+        above = torch.where(scaled > low, scaled, low)  # NaN too becomes the bound, as by fmaxf in sample_box.cu
+        values = torch.where(above < high, above, high).reshape((chosen.shape[0], *space.shape))
+        return values if space.dtype == np.float32 else library_tensor(space, values)
+    start = torch.from_numpy(np.array(action_start(space), np.int64)).to(chosen.device)
+    counted = chosen.reshape((chosen.shape[0], *(space.shape or ()))).long() + start
+    return counted.to(getattr(torch, str(space.dtype)))
 
 
 def library_tensor(space: Box, values: Tensor) -> Tensor:

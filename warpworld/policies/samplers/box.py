@@ -1,4 +1,4 @@
-"""Actions in a Box: a normal distribution in each dimension, scaled to the Box and cut off at its bounds."""
+"""Actions in a Box: numbers of a normal distribution, or tanh of them, scaled to the Box and within its bounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from warpworld.environment import Array
-from warpworld.policies.samplers.sampler import KERNELS, Sampler
+from warpworld.policies.samplers.sampler import AT_RANDOM, KERNELS, Sampler, SamplerContext
 
 NO_NOISE = -20.0  # logarithm of a deviation that no float32 action shows
 
@@ -59,13 +59,36 @@ class BoxSampler(InBox):
         )
         return {**super().arrays(), "log_stds": name}
 
-    def take(self, distribution: Any) -> None:
+    def take(self, distribution: Any, envs: slice = slice(None)) -> None:
         """Take the deviations; a script's actions are meant as they are."""
+        if distribution is AT_RANDOM:
+            return  # ``draw_at_random`` needs none
         log_stds = self.context.world[f"log_stds_{self.context.group.name}"]
         if distribution is None:
             log_stds.fill_(NO_NOISE)
         else:
             log_stds.copy_(distribution.log_std)
+
+
+class SquashedSampler(InBox):
+    """Draws each dimension from a squashed normal distribution around the policy's mean.
+
+    Args:
+        context: names and places of the group's numbers.
+        kernel: of sample_squashed.cu: "act", "act_greedily", or "explore", which obeys ``at_random``.
+        at_random: name of the array () bool that is true while actions are drawn uniformly instead.
+    """
+
+    source = KERNELS / "sample_squashed.cu"
+    outputs_name = "outputs"
+
+    def __init__(self, context: SamplerContext, kernel: str, at_random: str | None = None) -> None:
+        self._at_random = at_random
+        super().__init__(context, kernel)
+
+    def arrays(self) -> dict[str, str]:
+        """Add ``box``."""
+        return super().arrays() | ({"at_random": self._at_random} if self._at_random else {})
 
 
 def scaling_to(space: Box) -> np.ndarray:

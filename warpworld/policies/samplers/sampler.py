@@ -50,6 +50,8 @@ class SamplerContext:
     recorded: Mapping[str, str] | None = None
 
 
+AT_RANDOM = "at random"  # in the place of a distribution: of a player without one, whose actions are random
+
 SamplerMaker = Callable[[SamplerContext, str], "Sampler"]
 
 
@@ -103,7 +105,8 @@ class Sampler(ABC):
         }
         # the kernel, bound once the store is sealed
         self.settings, self.bound = settings | self.constants(), bound | self.arrays()
-        self._functions = world.kernels(self.source, self.settings, aliases=self.bound, writable={actions})
+        scalars = self.scalars()
+        self._functions = world.kernels(self.source, self.settings, scalars, aliases=self.bound, writable={actions})
         lanes = self._lanes()
         self._functions.build([Kernel(name, lanes) for name in self._functions.signatures])
         world.when_sealed(self._bind)
@@ -124,13 +127,22 @@ class Sampler(ABC):
         """Add arrays of its own to the world: their names, by the kernels' parameters."""
         return {}
 
+    def scalars(self) -> dict[str, int]:
+        """Numbers that parameters passed by value may name."""
+        return {}
+
     def kernel_name(self) -> str:
         """The kernel that draws; its variant for bytes if the group's observations are bytes."""
         is_bytes = self.context.world.data.array(self.context.observations).dtype == "uint8"
         return "sample_bytes" if self.kernel == "sample" and is_bytes else self.kernel
 
-    def take(self, distribution: Any) -> None:  # noqa: B027 (most say nothing else)
-        """Take what the policy's distribution has besides its outputs, before each ``draw``; None: it is a script."""
+    def take(self, distribution: Any, envs: slice = slice(None)) -> None:  # noqa: B027 (most say nothing else)
+        """Take what a player's distribution has besides its outputs, before each ``draw``.
+
+        Args:
+            distribution: of a policy; None of a script, or ``AT_RANDOM``.
+            envs: in which it plays; all of them, unless players with other deviations may share the group.
+        """
 
     @abstractmethod
     def draw_at_random(self) -> None:

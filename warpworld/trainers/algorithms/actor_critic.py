@@ -14,7 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from warpworld.config import Count, Fault, Fraction, PositiveSchedule, Sizes
-from warpworld.environment import Group, action_layout
+from warpworld.environment import Group, action_layout, is_nested
 from warpworld.policies import (
     ActorCritics,
     Critics,
@@ -67,7 +67,10 @@ class ActorCriticSettings(TransitionSettings):
         """Actions lie in a Box with finite bounds, and critics read what actors read."""
         yield from super().misfits(group)
         space, what = group.action, f"algorithm is {self.algorithm}, but group '{group.name}'"
-        if not isinstance(space, Box):
+        if is_nested(space):
+            text = f"{what} acts in {space}, expected a Box; a2c, ppo and mappo act in a Dict or Tuple"
+            yield Fault(("algorithm",), text)
+        elif not isinstance(space, Box):
             yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box; dqn acts by choices")
         elif not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
             yield Fault(("algorithm",), f"{what} acts in {space}, expected a Box with finite bounds; ppo needs none")

@@ -13,7 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from warpworld.config import Count, Fault, Flag, Fraction, FractionSchedule, Sizes
-from warpworld.environment import Group
+from warpworld.environment import Group, is_nested
 from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backward, build_policy, of_choices
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
@@ -56,8 +56,13 @@ class QSettings(OffPolicySettings):
     def misfits(self, group: Group) -> Iterator[Fault]:
         """Faults of a group for these settings: its actions must be choices."""
         yield from super().misfits(group)
-        if isinstance(group.action, Box):
-            what = f"algorithm is {self.algorithm}, but group '{group.name}' acts in {group.action}"
+        what = f"algorithm is {self.algorithm}, but group '{group.name}' acts in {group.action}"
+        if is_nested(group.action):
+            yield Fault(
+                ("algorithm",),
+                f"{what}, expected a Discrete, MultiDiscrete or MultiBinary; a2c, ppo and mappo act in a Dict or Tuple",
+            )
+        elif isinstance(group.action, Box):
             yield Fault(("algorithm",), f"{what}, expected choices; ddpg and sac act in a Box")
 
 

@@ -20,7 +20,7 @@ from warpworld.policies import (
     products,
 )
 from warpworld.trainers.collecting.memory import Memory
-from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, split_envs
+from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, distribution_of, split_envs
 from warpworld.trainers.spans import POLICY, SAMPLING, span
 from warpworld.world import World
 
@@ -177,8 +177,7 @@ class Actor:
                 self.memory.forget()
             for player, seen, outputs in self.playing:
                 decide(player, seen, outputs)
-            if self.policy is not None:
-                self.sampler.take(getattr(self.policy, "distribution", None))
+                self.sampler.take(distribution_of(player), seen.envs)
 
     @property
     def players(self) -> list[Player]:

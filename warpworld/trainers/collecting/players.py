@@ -12,7 +12,7 @@ from torch import Tensor
 
 from warpworld.environment import Group, Script
 from warpworld.errors import DeclarationError, StoreError
-from warpworld.policies import Policy, RememberingPolicy
+from warpworld.policies import AT_RANDOM, Policy, RememberingPolicy
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.world import World
 
@@ -116,6 +116,11 @@ def _(player: RememberingPolicy, seen: Seen, outputs: Tensor) -> None:
             f"{has}; make the Actor with a policy of that size"
         )
     outputs.copy_(memory.outputs(player, seen.observations, seen.envs))
+
+
+def distribution_of(player: Player) -> Any:
+    """What a sampler takes of a player besides its outputs: its distribution, None of a script, or ``AT_RANDOM``."""
+    return AT_RANDOM if player is None else getattr(player, "distribution", None)
 
 
 # ---- where -----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from warpworld.environment import Array, Group, group_suffix, observation_names
+from warpworld.environment import Array, Group, action_heads, group_suffix, observation_names
 from warpworld.managers import Copy
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
@@ -80,7 +80,7 @@ class Rollout(Recorder):
             arrays += [("values", "float32", shape), ("first_state", "float32", (*shape[1:], state_size))]
             arrays += [("first_cut", "bool", shape[1:])] if "agent_truncated" in world.data else []
         if actor.sampler.masked:
-            arrays.append(("action_mask", "bool", (*shape, actor.distribution.num_outputs)))
+            arrays.append(("action_mask", "bool", (*shape, sum(action_heads(actor.group.action)))))
         # rows are derived, so that no checkpoint holds them
         for name, dtype, full in arrays:
             world.add(Array(f"rollout_{name}_{group}", dtype, full, per="world"), kept="derived")

@@ -10,7 +10,7 @@ from warpworld.managers import RunHostFunction, RunKernel
 from warpworld.policies import Policy
 from warpworld.policies.fused import FusedActing, FusedNetworks, fused_actor
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.players import Player, decide
+from warpworld.trainers.collecting.players import Player, decide, distribution_of
 from warpworld.world import World
 
 
@@ -52,8 +52,8 @@ class WholeStep:
         for outputs in self._zeroed:
             outputs.zero_()  # equal logits: whatever is allowed is equally likely
         for actor in self._actors:
-            if actor.policy is not None:
-                actor.sampler.take(getattr(actor.policy, "distribution", None))
+            for player, seen, _ in actor.playing:
+                actor.sampler.take(distribution_of(player), seen.envs)
 
 
 def networks_of(player: Player) -> FusedNetworks | None:

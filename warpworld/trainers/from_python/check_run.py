@@ -61,16 +61,19 @@ class PolicyActions:
 
     def __init__(self, world: World, acts: Sequence[Callable[[], object]]) -> None:
         self._world, self._acts = world, acts
-        self._chosen: dict[str, Tensor] = {}
+        self._chosen: dict[str, dict[str, Tensor]] = {}  # by group, and by the keys of an action's parts
 
     def draw(self) -> None:
         """Choose the actions of every env."""
         for act in self._acts:
             act()
-        names = {self._world.action_array(group)[0] for group in self._world.groups}
-        self._chosen = {name: self._world[name].clone() for name in names}
+        self._chosen = {
+            group: {key: part.clone() for key, part in self._world.actions(group).items()}
+            for group in self._world.groups
+        }
 
     def put(self, world: World, envs: slice) -> None:
         """Put the actions of some envs into the store of a world that has these envs."""
-        for name, chosen in self._chosen.items():
-            world[name].copy_(chosen[envs])
+        for group, parts in self._chosen.items():
+            for key, stored in world.actions(group).items():
+                stored.copy_(parts[key][envs])

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from gymnasium.spaces import Box, Space
 from torch import Tensor
 
-from warpworld.environment import Group, action_heads, action_start, subspaces
+from warpworld.environment import (
+    Group,
+    action_heads,
+    action_start,
+    at_path,
+    built,
+    parts_with,
+    subspaces,
+)
 from warpworld.policies import library_tensor
 from warpworld.world import World
 
@@ -27,18 +36,29 @@ def _in_space(stored: Tensor, space: Space) -> Tensor:
     return stored.reshape(shape).to(getattr(torch, str(space.dtype)))
 
 
-def stored_actions(world: World, group: Group) -> Tensor:
-    """The group's part of the array that holds its actions: a view (num_envs, size, numbers)."""
-    name, first = world.action_array(group.name)
-    return world[name][:, first : first + group.size]
+def actions(world: World, group: Group) -> Any:
+    """A group's actions, in its space: (num_envs, size, *shape); a dict or tuple of such for a Dict or Tuple space."""
+    stored, parts = world.actions(group.name), parts_with(group.action, group.callers_action)
+    found = {path: _taken(stored[part.key], part.space, space) for part, path, space in parts}
+    return built(group.callers_action, found)
 
 
-def actions(world: World, group: Group) -> Tensor:
-    """A group's actions, in its space."""
-    counted, taken = _in_space(stored_actions(world, group), group.action), group.library_action
-    if isinstance(taken, Box):
+def _taken(stored: Tensor, space: Space, taken: Space) -> Tensor:
+    """Actions of one part in the space of a caller, which another library may have."""
+    counted = _in_space(stored, space)
+    if isinstance(taken, Box) and taken.dtype != np.float32:
         return library_tensor(taken, counted)
-    return counted + torch.as_tensor(action_start(group.action), dtype=counted.dtype, device=counted.device)
+    return counted + torch.as_tensor(action_start(space), dtype=counted.dtype, device=counted.device)
+
+
+def write_actions(world: World, group: Group, actions: Any) -> None:
+    """Put a group's actions, as a policy chose them in the space of a caller, into the store."""
+    stored = world.actions(group.name)
+    for part, path, _ in parts_with(group.action, group.callers_action):
+        given = at_path(actions, path)
+        if part.heads:
+            given = given - torch.as_tensor(action_start(part.space), device=given.device)
+        stored[part.key].copy_(given.reshape(stored[part.key].shape))
 
 
 def action_mask(world: World, group: Group) -> Tensor | None:

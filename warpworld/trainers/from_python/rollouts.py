@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from gymnasium.spaces import Box
 from torch import Tensor
 
-from warpworld.environment import Group, action_start
+from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.policies import Policy, RememberingPolicy
-from warpworld.trainers.from_python.group_arrays import action_mask, ends, observations, stored_actions
+from warpworld.trainers.from_python.group_arrays import action_mask, ends, observations, write_actions
 from warpworld.trainers.from_python.step_recorder import StepRecorder, stacked
 from warpworld.world import RandomActions, World, whole_number
 
@@ -38,7 +37,8 @@ def rollout(
 
     Returns:
         NumPy arrays, by kind and then by group: ``observations``, those that ``actions`` were chosen on, and
-        ``actions``, (T, num_envs, size, *shape of the space), with a dict in place of an array for a Dict space;
+        ``actions``, (T, num_envs, size, *shape of the space), with a dict in place of an array for a Dict space,
+        and a tuple for a Tuple of actions;
         ``rewards`` float32, ``terminated`` and ``truncated`` bool, (T, num_envs, size): ends of the env's episode, or
         of the agent's own part; where the world has them ``action_mask`` (T, num_envs, size, choices) and
         ``agent_mask`` (T, num_envs, size) bool, which rows count. With ``frames`` also those, not by group:
@@ -116,10 +116,7 @@ class _Player:
         memory = {"state": self._state} if isinstance(self._policy, RememberingPolicy) else {}
         given = self._policy.act(seen, self._greedy, action_mask=mask, generator=self._generator, **memory)
         actions, self._state = given if memory else (given, None)
-        stored = stored_actions(self._world, self._group)
-        if not isinstance(self._group.action, Box):
-            actions = actions - torch.as_tensor(action_start(self._group.action), device=actions.device)
-        stored.copy_(actions.reshape(stored.shape))
+        write_actions(self._world, self._group, actions)
 
     def forget(self) -> None:
         """Forget what agents remember whose episode ended in the latest step."""

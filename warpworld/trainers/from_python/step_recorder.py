@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from warpworld.environment import mapped
 from warpworld.errors import StoreError
 from warpworld.trainers.from_python.group_arrays import action_mask, actions, ends, observations
 from warpworld.world import World
@@ -71,13 +72,13 @@ def _agent_mask(world: World) -> str | None:
 
 
 def _on_host(values: Any) -> Any:
-    if isinstance(values, Mapping):
-        return {key: _on_host(part) for key, part in values.items()}
-    return values.cpu().numpy().copy()
+    return mapped(lambda part: part.cpu().numpy().copy(), values)
 
 
 def stacked(steps: Sequence[Any]) -> Any:
     """Arrays of each step, in dicts of one shape -> such a dict of arrays (steps, ...)."""
     if isinstance(steps[0], Mapping):
         return {key: stacked([step[key] for step in steps]) for key in steps[0]}
+    if isinstance(steps[0], tuple):
+        return tuple(stacked(parts) for parts in zip(*steps, strict=True))
     return np.stack(steps)

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from warpworld.adapters.external.forms import Leaf, leaves
+from warpworld.adapters.external.forms import Leaf
 from warpworld.adapters.external.results import (
     LARGEST,
     RESET_OF_ONE,
@@ -19,6 +19,7 @@ from warpworld.adapters.external.results import (
     number,
     results,
 )
+from warpworld.environment import leaves
 from warpworld.errors import DeclarationError
 
 _NUMBERS, _TRUTHS = (float, int), (bool, np.bool_)

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
 
 from warpworld.adapters.external.forms.wrappers import action_wrapper, short
-from warpworld.environment import as_gymnasium, is_whole, space_actions, stored_action
+from warpworld.environment import (
+    Path,
+    as_gymnasium,
+    built,
+    choice_heads,
+    is_whole,
+    leaves,
+    space_actions,
+    stored_action,
+)
 from warpworld.errors import DeclarationError
 
 MOST_CHOICES = 2**24  # of one agent; a policy has an output for each
@@ -31,9 +42,10 @@ class ActionForm:
     Attributes:
         space: as given, as a space of Gymnasium.
         stored: the space of which the store holds actions.
-        taken: the flat space of the library, a Box, where ``stored`` differs from it; else None.
+        taken: the library's space where ``stored`` differs from it, a flat Box or one of several parts; else None.
         counts: choices of each part, which a mask may forbid; empty if actions are no choices.
         is_joint: whether ``stored`` has a choice for each combination of parts.
+        is_hybrid: whether ``stored`` is a Dict of parts: of choices and Boxes, or of Boxes of both kinds of numbers.
 
     Raises:
         DeclarationError: the store cannot hold such actions; the message names a wrapper.
@@ -43,31 +55,48 @@ class ActionForm:
         # a space whose numbers lie in one row
         self.space, self._where = as_gymnasium(space), where
         self._leaves = list(leaves(self.space))
+        self._check_leaves()
         flat = _flat([leaf for _, leaf in self._leaves])
-        if flat is None:
-            raise DeclarationError(
-                f"{where}: actions are in {short(self.space)}; expected Discrete, MultiDiscrete, MultiBinary or a Box, "
-                f"or a Tuple or Dict of either choices or Boxes. {action_wrapper(where, self.space)}"
-            )
-        if isinstance(flat, Box) and not flat.low.size:
-            raise DeclarationError(f"{where}: actions are in {short(self.space)}, which holds no number")
         # the form in which the store has them
-        self.is_joint = masks == "joint"
-        self._flat = flat if not masks or isinstance(flat, Choices) else _counted(flat)
-        self.counts = _counts(self._flat)
-        self.stored: Space = Discrete(math.prod(self.counts)) if self.is_joint else stored_action(self._flat)
+        self.is_joint, self.is_hybrid = masks == "joint", flat is None
+        self._flat = self.space if flat is None else flat if not masks or isinstance(flat, Choices) else _counted(flat)
+        self.counts = choice_heads(self._flat) if self.is_hybrid else _counts(self._flat)
+        if self.is_hybrid:
+            self.stored: Space = Dict(OrderedDict(self._named()))  # whose order Gymnasium keeps
+        else:
+            self.stored = Discrete(math.prod(self.counts)) if self.is_joint else stored_action(self._flat)
         self.taken = None if self.is_joint or self.stored is self._flat else self._flat
         # choices that a policy can have outputs for
-        if sum(self.counts) > MOST_CHOICES and isinstance(self.stored, Choices):
+        if self.num_choices > MOST_CHOICES and not self.is_joint:
             raise DeclarationError(
                 f"{where}: actions are in {short(self.space)}; expected at most {MOST_CHOICES:,} choices, since a "
                 f"policy has an output for each. {action_wrapper(where, self.space)}"
             )
 
+    def _check_leaves(self) -> None:
+        """Refuse spaces of which a part has no numbers, or none that a policy has a head for."""
+        bad = [(path, leaf) for path, leaf in self._leaves if not isinstance(leaf, (*Choices, Box))]
+        if bad or not self._leaves:
+            path, leaf = bad[0] if bad else ((), self.space)
+            place = "".join(f"[{step!r}]" for step in path)
+            part = f", of which a policy has no head for {place}: {short(leaf)}" if path else ""
+            raise DeclarationError(
+                f"{self._where}: actions are in {short(self.space)}{part}; expected Discrete, MultiDiscrete, "
+                f"MultiBinary or a Box, or a Tuple or Dict of such. {action_wrapper(self._where, self.space)}"
+            )
+        if any(math.prod(leaf.shape or ()) == 0 for _, leaf in self._leaves if isinstance(leaf, Box)):
+            raise DeclarationError(f"{self._where}: actions are in {short(self.space)}, which holds no number")
+
+    def _named(self) -> Iterator[tuple[str, Space]]:
+        """Spaces of the parts in the store, by names that arrays may have."""
+        names = names_of_paths([path for path, _ in self._leaves])
+        for name, (_, leaf) in zip(names, self._leaves, strict=True):
+            yield name, stored_action(leaf)
+
     @property
     def num_choices(self) -> int:
         """Choices of ``stored``, in all heads; 0 if it has none."""
-        if not isinstance(self.stored, Choices):
+        if not isinstance(self.stored, (*Choices, Dict)):
             return 0
         return math.prod(self.counts) if self.is_joint else sum(self.counts)
 
@@ -77,21 +106,23 @@ class ActionForm:
             return None
         is_gymnasiums = isinstance(self.stored, MultiBinary) and size == len(self.counts)  # a number for each flag
         if size == sum(self.counts) or is_gymnasiums:
-            return self if isinstance(self.stored, Choices) else ActionForm(self.space, self._where, "parts")
-        is_joint = len(self.counts) > 1 and size == math.prod(self.counts) <= MOST_COMBINATIONS
+            return self if self.num_choices else ActionForm(self.space, self._where, "parts")
+        is_joint = not self.is_hybrid and len(self.counts) > 1 and size == math.prod(self.counts) <= MOST_COMBINATIONS
         return ActionForm(self.space, self._where, "joint") if is_joint else None
 
     def native(self, entries: np.ndarray) -> Any:
         """Actions of n agents as the library takes a batch of them.
 
         Args:
-            entries: (n, numbers of one agent), as the store holds them.
+            entries: (n, numbers of one agent), as the store holds them; those of all parts in one row.
 
         Returns:
             An array (n, *shape) of the space's dtype; for a Tuple or Dict one of such arrays.
         """
         if self.is_joint:
             entries = np.stack(np.unravel_index(entries[:, 0], self.counts), -1)
+        if self.is_hybrid:
+            return _built_from(self.space, self._leaves, entries)
         values = space_actions(self._flat, entries)
         if not self._leaves[0][0]:
             return values.reshape(-1, *(self.space.shape or ())).astype(self.space.dtype)
@@ -101,26 +132,29 @@ class ActionForm:
             shape = leaf.shape or ()
             last = first + math.prod(shape)
             parts[path], first = rows[:, first:last].reshape(-1, *shape).astype(leaf.dtype), last
-        return _built(self.space, parts)
+        return built(self.space, parts)
 
 
-def leaves(space: Space, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Space]]:
-    """Spaces without parts, by the keys and indices that lead to them."""
-    space = as_gymnasium(space)
-    if not isinstance(space, (Dict, Tuple)):
-        yield path, space
-        return
-    for step, part in space.spaces.items() if isinstance(space, Dict) else enumerate(space.spaces):
-        yield from leaves(part, (*path, step))
+def _built_from(space: Space, parts: Iterable[tuple[Path, Space]], rows: np.ndarray) -> Any:
+    """Actions of parts of several kinds, (n, *shape) each, in the structure of a space, from one row for each agent."""
+    found, first = {}, 0
+    for path, leaf in parts:
+        last = first + math.prod(leaf.shape or ())
+        stored = rows[:, first:last].astype(np.int64 if isinstance(leaf, Choices) else np.float32)
+        found[path], first = space_actions(leaf, stored), last
+    return built(space, found)
 
 
-def _built(space: Space, parts: Mapping[tuple[Any, ...], np.ndarray], path: tuple[Any, ...] = ()) -> Any:
-    """Parts in the structure of a space."""
-    if isinstance(space, Dict):
-        return {key: _built(part, parts, (*path, key)) for key, part in space.spaces.items()}
-    if isinstance(space, Tuple):
-        return tuple(_built(part, parts, (*path, step)) for step, part in enumerate(space.spaces))
-    return parts[path]
+def names_of_paths(paths: Iterable[Path]) -> list[str]:
+    """Names that arrays may have: the keys of paths, joined by underscores, each name once."""
+    found: list[str] = []
+    for path in paths:
+        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in path) or "part"
+        name, number = base, 2
+        while name in found:
+            name, number = f"{base}_{number}", number + 1
+        found.append(name)
+    return found
 
 
 def _flat(parts: list[Space]) -> Space | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +11,11 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Dict, MultiBinary, Space, Text
 
-from warpworld.adapters.external.forms.action_form import MOST_CHOICES, ActionForm, leaves
+from warpworld.adapters.external.forms.action_form import MOST_CHOICES, ActionForm, names_of_paths
 from warpworld.adapters.external.forms.action_masks import MASK_KEYS, size_of_space
 from warpworld.adapters.external.forms.wrappers import observation_wrapper, short
 from warpworld.adapters.external.results import Place, lost_number
-from warpworld.environment import SERVED, part_of
+from warpworld.environment import SERVED, leaves, part_of
 from warpworld.errors import DeclarationError
 
 logger = logging.getLogger(__name__)
@@ -218,14 +217,7 @@ def _stored(space: Space) -> Space:
 
 def _named(leaves: list[Leaf]) -> dict[str, Leaf]:
     """Leaves by names that arrays may have: the keys of their paths, joined by underscores."""
-    found: dict[str, Leaf] = {}
-    for leaf in leaves:
-        base = "_".join(re.sub(r"\W", "_", str(step), flags=re.ASCII) for step in leaf.path) or "part"
-        name, number = base, 2
-        while name in found:
-            name, number = f"{base}_{number}", number + 1
-        found[name] = leaf
-    return found
+    return dict(zip(names_of_paths(leaf.path for leaf in leaves), leaves, strict=True))
 
 
 def _mask_path(observation: Space, action: ActionForm, where: str) -> tuple[tuple[str] | None, ActionForm]:
