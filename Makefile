@@ -27,17 +27,22 @@ DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
 # The tests of `make test`; make test MARKS= runs the heavy and slow ones in the same run, as .ci/run does.
 MARKS ?= not slow and not heavy
-# Where a stage repeats tests on another backend or with other flags, the first case of each: a case differs in the world,
-# which `make test` runs. CASES=--exhaustive runs all.
+# Where a stage repeats tests on another backend or with other flags, the first case of each that takes no time: a case
+# differs in the world, which `make test` runs, and what takes time are trainings and searches. The rules of environments
+# stay out, too: that trajectories are the same bits there is a test of its own, of all environments. CASES=--exhaustive
+# runs all.
 CASES ?= --first-cases
+ALL_CASES := $(filter --exhaustive,$(CASES))
+REPEATED := not slow$(if $(ALL_CASES),, and (cuda_backend or stand_in or not (heavy or long)))
+ENVS := $(if $(ALL_CASES),tests/envs,$(wildcard tests/envs/test_*.py))
 # What is tested on the cuda backend too, on tensors that say they are on a GPU.
-CUDA_TESTS := $(addprefix tests/,adapters managers world envs trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py) \
+CUDA_TESTS := $(ENVS) $(addprefix tests/,adapters managers world trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py) \
   $(addprefix tests/,policies/test_products_on_gpu.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 # In these folders nothing differs by device.
 NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_python trainers/processes trainers/session)
 # What `make test` tests is tested again with kernels compiled as users' are: where most arithmetic is.
-OPTIMISED_TESTS := $(addprefix tests/,cuda envs eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
+OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train quick test test-slow exhaustive test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery tutorials clean
@@ -62,10 +67,10 @@ test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
 
 exhaustive: $(STAMP) ## Run more cases and random moments of the same things, and all tests of kernels as users' are compiled
 	$(PYTEST) --exhaustive -m exhaustive $(ARGS)
-	WARPWORLD_CXXFLAGS= $(PYTEST) --exhaustive $(OPTIMISED_TESTS) $(ARGS)
+	WARPWORLD_CXXFLAGS= $(PYTEST) --exhaustive $(OPTIMISED_TESTS) tests/envs $(ARGS)
 
 test-optimised: $(STAMP) ## Run first cases of what `make test` runs of kernels, with kernels compiled as users' are
-	WARPWORLD_CXXFLAGS= $(PYTEST) $(CASES) -m "not slow and not heavy" $(OPTIMISED_TESTS) $(ARGS)
+	WARPWORLD_CXXFLAGS= $(PYTEST) $(CASES) -m "$(REPEATED)" $(OPTIMISED_TESTS) $(ENVS) $(ARGS)
 
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 
@@ -75,7 +80,7 @@ browser-tools: $(BROWSER_STAMP) ## Install what the tests of pages need: Playwri
 
 test-cuda: $(CUDA_STAMP) ## Run the tests of worlds on the cuda backend, without a GPU
 	$(PYTEST) --stand-in $(CASES) -m "not slow" tests/stand_in $(ARGS)
-	$(PYTEST) --stand-in --device cuda $(CASES) -m "not slow" $(CUDA_TESTS) $(NOT_ON_CUDA) $(ARGS)
+	$(PYTEST) --stand-in --device cuda $(CASES) -m "$(REPEATED)" $(CUDA_TESTS) $(NOT_ON_CUDA) $(ARGS)
 
 mutants: $(STAMP) ## Put small faults into a copy of the code, and see which the tests find
 	$(BIN)/python -m tests.mutants.mutants --jobs $(JOBS) $(ARGS)

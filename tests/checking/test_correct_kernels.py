@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
+from tests.cases import seldom
 from tests.toys import agents, environment
 from warpworld import Array, Environment, Group, World
 from warpworld.checking import Report, check
@@ -27,15 +28,17 @@ KERNELS = Path(__file__).parent.parent / "cuda"
 NAMES = packaged_names()
 
 OTHER_PARAMS = [
-    ("cartpole", dict(episode_length=20)),
-    ("pendulum", dict(episode_length=20)),
+    pytest.param("cartpole", dict(episode_length=20), marks=seldom),
+    pytest.param("pendulum", dict(episode_length=20), marks=seldom),
     ("recall", dict(cues=2, delay=0)),
     ("tag_gridworld", dict(num_taggers=3, grid_length=3, episode_length=9, use_full_observation=False)),
-    ("tag_gridworld", dict(num_taggers=40, episode_length=9, start="fixed")),
+    pytest.param("tag_gridworld", dict(num_taggers=40, episode_length=9, start="fixed"), marks=seldom),
     ("tag_continuous", dict(num_taggers=2, num_runners=3, episode_length=9, use_full_observation=False)),
     ("tag_continuous", dict(num_runners=40, use_full_observation=False, num_other_agents_observed=12)),
-    ("tag_continuous", dict(num_runners=4, episode_length=9, observe_own_state=True, start="fixed")),
-    ("tag_continuous", dict(num_taggers=5, episode_length=9, tagging_distance=0.3)),
+    pytest.param(
+        "tag_continuous", dict(num_runners=4, episode_length=9, observe_own_state=True, start="fixed"), marks=seldom
+    ),
+    pytest.param("tag_continuous", dict(num_taggers=5, episode_length=9, tagging_distance=0.3), marks=seldom),
 ]
 
 
@@ -45,10 +48,12 @@ def assert_clean(report: Report) -> None:
 
 
 def with_its_mark(name: str) -> Any:
-    """A case of an environment: those with eyes or with many agents take long to check."""
+    """A case of an environment: those with eyes or with many agents take long to check, and a push checks two."""
     slow = ("deathmatch", "explorer", "waypoint")
     heavy = ("battle", "epidemic", "point_goal", "skirmish", "tag_continuous")
-    return pytest.param(name, marks=pytest.mark.slow if name in slow else pytest.mark.heavy if name in heavy else ())
+    marks = [pytest.mark.slow] if name in slow else [pytest.mark.heavy] if name in heavy else []
+    is_kept = not marks or name in ("explorer", "tag_continuous")
+    return pytest.param(name, marks=marks if is_kept else [*marks, seldom])
 
 
 @pytest.mark.parametrize("name", [with_its_mark(name) for name in NAMES])
@@ -69,9 +74,9 @@ MEGASTEP: dict[str, Any] = dict(TINY, players=3, rivals=3, fov=170.0, megastep_r
 MENDS = "bounds,reward,aim,credit,spawns"
 EVENTFUL = [
     ("deathmatch", dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "terminated"}),
-    ("deathmatch", dict(MEGASTEP, episode_length=60), {"agent_terminated", "truncated"}),
+    pytest.param("deathmatch", dict(MEGASTEP, episode_length=60), {"agent_terminated", "truncated"}, marks=seldom),
     ("explorer", dict(TINY, fov=20.0, patience=4, episode_length=20), {"terminated", "truncated"}),
-    ("waypoint", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}),
+    pytest.param("waypoint", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}, marks=seldom),
 ]
 
 
@@ -85,9 +90,13 @@ class Together(Deathmatch):
 
 MORE_EVENTFUL = [
     (Together, dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "together"}),
-    ("deathmatch", dict(FIGHT, kills_to_win=0, episode_length=30), {"agent_terminated", "truncated"}),
+    pytest.param(
+        "deathmatch", dict(FIGHT, kills_to_win=0, episode_length=30), {"agent_terminated", "truncated"}, marks=seldom
+    ),
     ("deathmatch", dict(MEGASTEP, fire_cone=80.0, megastep_mends=MENDS), {"agent_terminated"}),
-    ("point_goal", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}),
+    pytest.param(
+        "point_goal", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}, marks=seldom
+    ),
 ]
 EVENTFUL_STEPS = 80
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import seldom
 from tests.checking.planted_worlds import PLANTED, checked, line_of
 from warpworld.checking import Finding
 
@@ -236,10 +237,7 @@ def first_of_each_kind() -> list[Any]:
     for expected in ONE_FINDING:
         first.setdefault((expected.source, expected.kind), expected)
     often = {expected.kernel for expected in first.values()}
-    return [
-        pytest.param(expected, marks=() if expected.kernel in often else pytest.mark.exhaustive)
-        for expected in ONE_FINDING
-    ]
+    return [pytest.param(expected, marks=() if expected.kernel in often else seldom) for expected in ONE_FINDING]
 
 
 @pytest.mark.slow

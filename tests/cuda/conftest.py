@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.cuda.gpu_compilers import (
-    OF_PACKED,
     OFTEN,
     SELDOM,
     compile_for,
@@ -79,7 +78,7 @@ def nvcc_for(
     """A check that compiles for ``architectures``, adds a source to the summary's table, and refuses spills."""
 
     def check(source: KernelSource) -> None:
-        numbers = known(OF_PACKED if source.envs_per_warp and architectures == OFTEN else architectures)
+        numbers = known(architectures)
         usage = compile_for(source, tmp_path, numbers)
         packing = f"{source.envs_per_warp}/warp" if source.envs_per_warp else "1/block"
         agents = source.constants["NUM_AGENTS"]

@@ -21,10 +21,9 @@ from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource
 # With --stand-in the first nvcc on PATH is the stand-in, and the real one has a variable, which is empty without one.
 NVCC = os.environ.get("STAND_IN_REAL_NVCC", shutil.which("nvcc")) or None
 NVRTC = next(iter(_nvrtcs("")), None)
-OFTEN = (75, 90)  # the oldest that CUDA 13 compiles for, and an H100
-SELDOM = (80, 120)  # by `make exhaustive`
-NEWEST = 120
-OF_PACKED = (90,)  # the packed build is the same code but for what finds its env
+OFTEN = (90,)  # an H100
+SELDOM = (75, 80, 120)  # by `make exhaustive`
+OLDEST, NEWEST = 75, 120  # that CUDA 13 compiles for
 
 needs_nvcc = pytest.mark.skipif(NVCC is None, reason="nvcc is not on PATH")
 needs_nvrtc = pytest.mark.skipif(NVRTC is None, reason="NVRTC is not installed; make cuda-tools")
@@ -119,6 +118,12 @@ def _compile_with_nvrtc(source: KernelSource, flags: list[str]) -> None:
 def nvcc_version() -> str:
     assert NVCC is not None
     return subprocess.run([NVCC, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def nvcc_release() -> tuple[int, int]:
+    found = re.search(r"release (\d+)\.(\d+)", nvcc_version())
+    assert found
+    return int(found.group(1)), int(found.group(2))
 
 
 @functools.cache

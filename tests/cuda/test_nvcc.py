@@ -12,9 +12,11 @@ import pytest
 
 import warpworld
 from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
+from tests.cases import seldom
 from tests.cuda.gpu_compilers import (
     NVRTC,
     OFTEN,
+    OLDEST,
     compile_for,
     compile_with_nvrtc,
     cuda_text,
@@ -100,10 +102,24 @@ PACKED = {
 # other kernels of the latter are packed.
 NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "point_goal", "waypoint")
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
-EACH_SIZE = [(name, params) for name in SIZES for params in SIZES[name]]
+# Sizes whose kernels are those of another size with other numbers.
+LIKE_ANOTHER: list[dict[str, Any]] = [
+    {"army_size": 512, "map_size": 110},
+    {"scenario": "27m_vs_30m"},
+    {"agents": 48},
+    {"num_taggers": 10, "num_runners": 100},
+    {"num_taggers": 5, "num_runners": 20, "use_full_observation": False, "observe_own_state": True},
+    {"num_taggers": 100, "num_runners": 900, "use_full_observation": False, "num_other_agents_observed": 10},
+    {"num_taggers": 1, "num_runners": 1099},
+]
+EACH_SIZE = [
+    pytest.param(name, params, marks=seldom if params in LIKE_ANOTHER else ())
+    for name in SIZES
+    for params in SIZES[name]
+]
 EACH_PACKED = [
-    pytest.param(name, params, marks=() if name in PACKED else pytest.mark.exhaustive)
-    for name, params in EACH_SIZE
+    pytest.param(name, params, marks=() if name in PACKED else seldom)
+    for name, params in ((name, params) for name in SIZES for params in SIZES[name])
     if name not in NEVER_PACKED and not params.keys() & set(LARGE)
 ]
 
@@ -264,7 +280,7 @@ def test_the_header_s_words(
     World(toy, num_envs=2, device="cpu", envs_per_warp=envs_per_warp)
     if NVRTC is not None:
         compile_with_nvrtc(sources[0])
-    usage = compile_for(sources[0], tmp_path, (90,))
+    usage = compile_for(sources[0], tmp_path, known((OLDEST, *OFTEN)))
     assert {kernel for kernel, _ in usage} == {"ww_entry_step", "ww_entry_reset"}
 
 

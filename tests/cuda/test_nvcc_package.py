@@ -13,6 +13,7 @@ import torch
 from gymnasium.spaces import Box
 
 import warpworld
+from tests.cases import often
 from tests.toys import box, environment
 from tests.trainers.acting import Kinds, declared
 from tests.trainers.recorded import Recorded
@@ -128,7 +129,7 @@ ACTING: dict[str, tuple[Callable[[], Environment], dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shares_warps", [False, True])
+@pytest.mark.parametrize("shares_warps", often([False], [False, True]))
 @pytest.mark.parametrize("way", ACTING)
 def test_policies_that_act_in_a_kernel(
     way: str,

@@ -13,8 +13,9 @@ import mpmath
 import numpy as np
 import pytest
 
-from tests.cuda.gpu_compilers import NVCC, needs_nvcc
+from tests.cuda.gpu_compilers import NVCC, needs_nvcc, nvcc_release
 from tests.cuda.kernel_worlds import kernel_world, run
+from tests.cuda.quick_nvcc import quick_flags
 from tests.cuda.words import arithmetic, casts, integers, mathematics, simd, sixteen
 from tests.cuda.words.rounding import FORMATS, quantum, rounded
 from tests.cuda.words.word import SAMPLES, Word, as_numbers, kernel_text, packed, samples, unpacked
@@ -92,6 +93,7 @@ def nvcc_log(text: str, folder: Path) -> str:
     assert NVCC is not None
     source = folder / "words.cu"
     source.write_text(text)
-    command = [NVCC, "-cubin", "-arch=sm_90", "-std=c++17", "-w", str(source), "-o", str(folder / "words.cubin")]
+    flags = ["-cubin", "-arch=sm_90", "-std=c++17", "-w", *quick_flags(nvcc_release())]
+    command = [NVCC, *flags, str(source), "-o", str(folder / "words.cubin")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     return "" if result.returncode == 0 else result.stdout + result.stderr

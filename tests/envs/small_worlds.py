@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import seldom
 from warpworld.packaged import packaged_names
 
 # Few agents and short episodes, so that a handful of steps sees many ends. A name that is not here is run as it is.
@@ -114,6 +115,5 @@ def framework_s(cases: Iterable[Any]) -> list[Any]:
     ]
 
 
-seldom = pytest.mark.exhaustive
 each_case = pytest.mark.parametrize(("name", "params"), CASES)
 each_kind = pytest.mark.parametrize(("name", "params"), framework_s(CASES))

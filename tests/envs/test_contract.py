@@ -11,7 +11,7 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 
-from tests.envs.small_worlds import BY_RULES_ALONE, CASES, LENGTH, NAMES, each_case, each_kind, of_length
+from tests.envs.small_worlds import BY_RULES_ALONE, CASES, LENGTH, NAMES, each_case, each_kind, framework_s, of_length
 from tests.envs.trajectories import Driver, assert_equal, assert_same_trajectory, ended, per_env, trajectory_of, values
 from warpworld import Array, Environment, Group, World
 from warpworld.environment import get_environment
@@ -207,9 +207,12 @@ def test_workers_change_no_bit_of_any_env(name: str, params: dict[str, Any]) -> 
         pytest.param(
             *case.values,
             id=case.id,
-            marks=pytest.mark.slow if case.id in SEEN_BY_OTHERS else pytest.mark.heavy if case.id in HEAVY else (),
+            marks=[
+                *case.marks,
+                *([pytest.mark.slow] if case.id in SEEN_BY_OTHERS else [pytest.mark.heavy] if case.id in HEAVY else []),
+            ],
         )
-        for case in CASES
+        for case in framework_s(CASES)
     ],
 )
 def test_packed_envs_run_the_same_trajectory(name: str, params: dict[str, Any]) -> None:

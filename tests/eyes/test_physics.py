@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cases import seldom
 from tests.eyes.arenas import BOX, RADIUS, arena, distances, places
 from tests.eyes.discs import SECONDS, STEPS_AT_A_TIME, disc_world, moved
 
@@ -44,7 +45,10 @@ def test_no_path_crosses_a_wall(num_agents: int, restitution: float, fastest: fl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("num_agents", "restitution", "fastest"), [*FLIGHTS, (4, 1.0, 100.0)])
+@pytest.mark.parametrize(
+    ("num_agents", "restitution", "fastest"),
+    [*(pytest.param(*flight, marks=seldom) for flight in FLIGHTS), (4, 1.0, 100.0)],
+)
 def test_no_path_crosses_a_wall_in_ten_million_steps(num_agents: int, restitution: float, fastest: float) -> None:
     check_flight(num_agents, 1_500_000, restitution, fastest)
 

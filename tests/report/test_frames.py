@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from tests.cases import often
 from tests.report.recorded_worlds import BadDraw, Drawn, Masked, Plain, config_of, run_of
 from warpworld.config import load_config
 from warpworld.drawing import Discs, Drawing, Image, Mark, Rectangles, Segments, Text
@@ -68,7 +69,7 @@ REPLAYED: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", REPLAYED)
+@pytest.mark.parametrize("name", often(["tag_gridworld", "waypoint"], REPLAYED))
 def test_the_trajectory_is_that_of_an_unwatched_world(name: str) -> None:
     config = load_config(name, ["trainer.device=cpu", "env.episode_length=30", *REPLAYED[name]])
     world = build_world(config, num_envs=1, seed=5)

@@ -59,7 +59,7 @@ def goes_on_as_if_nothing_had_happened(folder: Path, run: Run, uninterrupted: Un
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("number", moments(range(10), kept=3))
+@pytest.mark.parametrize("number", moments(range(10), kept=2))
 @pytest.mark.long
 def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     moment = random.Random(number).uniform(0, uninterrupted.seconds)
@@ -68,7 +68,7 @@ def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", moments(range(10, 110), kept=12))
+@pytest.mark.parametrize("number", moments(range(10, 110), kept=4))
 def test_killed_at_one_of_a_hundred_moments(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     generator = random.Random(number)
     run = killed(tmp_path, generator.uniform(0, uninterrupted.seconds))

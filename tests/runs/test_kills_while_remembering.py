@@ -52,7 +52,7 @@ def goes_on_as_if_nothing_had_happened(folder: Path, run: Run, uninterrupted: Un
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("number", [*moments(range(0, 100, 2), kept=4), *moments(range(1, 100, 2), kept=4)])
+@pytest.mark.parametrize("number", [*moments(range(0, 100, 2), kept=2), *moments(range(1, 100, 2), kept=2)])
 @pytest.mark.long
 def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     generator = random.Random(number)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cases import seldom
 from tests.runs.processes import SMALL, appeared, differences, finish, last_state, start
 from warpworld.cli.main import main
 from warpworld.config import RunConfig
@@ -114,7 +115,7 @@ def fails(run: Run, number: int, lasting: bool) -> bool:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("lasting", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lasting", [True, pytest.param(False, marks=[pytest.mark.slow, seldom])])
 @pytest.mark.long
 def test_whatever_operation_fails_the_run_goes_on_afterwards(config: RunConfig, tmp_path: Path, lasting: bool) -> None:
     whole = Run.create(config, tmp_path)

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.cuda.quick_nvcc import quick_flags
 from tests.stand_in.driver import HERE, StandIn, sources
 from warpworld.managers.build_cache import cache_folder
 from warpworld.managers.cuda.compiler import _nvccs
 from warpworld.managers.devices import open_backend, register_device
 
-REAL_NVCC = "STAND_IN_REAL_NVCC"
+REAL_NVCC, REAL_FLAGS = "STAND_IN_REAL_NVCC", "STAND_IN_REAL_FLAGS"
 
 
 def use_gpu() -> None:
@@ -48,10 +49,11 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
     if importlib.util.find_spec("pycuda") is None:
         raise pytest.UsageError("--stand-in needs PyCUDA, which is not installed: make cuda-tools")
     driver = StandIn()
-    if REAL_NVCC not in os.environ:  # else this is a worker of pytest-xdist, which has been given all three
+    if REAL_NVCC not in os.environ:  # else this is a worker of pytest-xdist, which has been given all of them
         nvcc = next(iter(_nvccs(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))), None)
         version = hashlib.sha256(b"".join([*sources(), repr(nvcc).encode()])).hexdigest()[:12]
         os.environ[REAL_NVCC] = str(nvcc[1]) if nvcc else ""
+        os.environ[REAL_FLAGS] = " ".join(quick_flags(nvcc[2])) if nvcc else ""
         os.environ["PATH"] = f"{_folder_with_nvcc(version)}{os.pathsep}{os.environ.get('PATH', '')}"
 
     import pycuda.driver

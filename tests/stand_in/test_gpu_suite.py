@@ -1,6 +1,7 @@
 """Every kernel that `make gpu` builds is built here first: by the stand-in's nvcc, and by a real one where it is here.
 
-The suite's part "contract" is covered by `make test-cuda`, which runs the same tests.
+The suite's part "contract" is covered by `make test-cuda CASES=--exhaustive`, which runs the same tests. Worlds that
+the suite compares are compared by test_perturbed_envs.py too, in fewer steps: a push builds a few of them here.
 """
 
 from __future__ import annotations
@@ -9,15 +10,18 @@ import re
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 import warpworld
 from benchmarks.gpu import acting, child, contract, few_steps
+from benchmarks.gpu.compare import ComparedWorld
 from benchmarks.gpu.part import PASSED, SKIPPED, Context, Part
 from benchmarks.gpu.parts import PARTS
 from benchmarks.gpu.pycuda_launch import bare_launch
+from tests.cases import seldom
 from tests.stand_in.driver import StandIn
 from warpworld.policies import packed
 
@@ -41,7 +45,23 @@ def test_what_runs_elsewhere_is_of_the_suite() -> None:
     assert set(ELSEWHERE) < {part.name for part in PARTS}
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part.name not in ELSEWHERE], ids=lambda part: part.name)
+# What test_perturbed_envs.py runs of the same worlds.
+COMPARED = ("compare", "compare_exact")
+# Worlds that no part builds and that differ for the framework, and one by brute force.
+BUILT_OFTEN = ("connect_four", "waypoint", "companions, of blocks", "deathmatch by brute force")
+
+
+def of_part(part: Part) -> Any:
+    """A case."""
+    return pytest.param(part, id=part.name, marks=seldom if part.name in COMPARED else ())
+
+
+def of_world(number: int, compared: ComparedWorld) -> Any:
+    """A case."""
+    return pytest.param(number, id=compared.name, marks=() if compared.name in BUILT_OFTEN else seldom)
+
+
+@pytest.mark.parametrize("part", [of_part(part) for part in PARTS if part.name not in ELSEWHERE])
 def test_the_kernels_of_a_part(part: Part, stand_in: StandIn, tmp_path: Path) -> None:
     context = Context("cpu", quick=True, limit=600.0, path=tmp_path / "figures.json")
     ended = child.run(part.function, context)
@@ -59,9 +79,7 @@ def test_the_part_acting_finds_weights_in_another_order(tmp_path: Path, monkeypa
     assert re.fullmatch(r"tag_gridworld: log-probabilities are [\d.e-]+ from torch's, expected 1e-05", said)
 
 
-@pytest.mark.parametrize(
-    "number", range(len(few_steps.short_worlds())), ids=lambda number: few_steps.short_worlds()[number].name
-)
+@pytest.mark.parametrize("number", [of_world(*each) for each in enumerate(few_steps.short_worlds())])
 def test_the_kernels_that_are_built_beforehand(number: int, stand_in: StandIn) -> None:
     few_steps.main(number, "cpu")
     assert stand_in.calls("cuLaunchKernel") > 0
@@ -82,7 +100,7 @@ def files_of(names: Iterable[str]) -> set[Path]:
 
 
 def test_the_tests_that_it_runs_are_run_on_the_stand_in_too() -> None:
-    asked = ["make", "--silent", "--eval", "listed: ; @echo $(CUDA_TESTS)", "listed"]
+    asked = ["make", "--silent", "CASES=--exhaustive", "--eval", "listed: ; @echo $(CUDA_TESTS)", "listed"]
     listed = subprocess.run(asked, cwd=contract.ROOT, capture_output=True, text=True, check=True).stdout.split()
     left_out = files_of(contract.WITHOUT_GPU)
     assert files_of(contract.FOLDERS) - left_out <= files_of(listed)

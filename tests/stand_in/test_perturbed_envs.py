@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from benchmarks.gpu.compare import ComparedWorld, compare, compared_worlds
+from tests.cases import seldom
 from tests.stand_in.driver import StandIn
 from tests.stand_in.plugin import REAL_NVCC
 from warpworld import World
@@ -45,11 +46,15 @@ def test_order_and_undefined_memory_change_no_bit(
         assert found["bit_for_bit"], (seed, found["differences"])
 
 
+# Worlds whose floats come from all that rounds differently: a libm function, sums in an order, rays, and blocks.
+OF_FLOATS = ("cartpole", "tag_continuous", "point_goal", "deathmatch", "skirmish", "companions, of blocks")
+
+
 def perturbed_floats(compared: ComparedWorld) -> object:
     """A case; integers alone are those of the test above."""
-    return pytest.param(
-        compared, id=name_of(compared), marks=() if compared.libm or compared.rays else pytest.mark.exhaustive
-    )
+    first = next(each for each in COMPARED_WORLDS if each.name == compared.name)
+    is_kept = compared.name in OF_FLOATS and compared is first
+    return pytest.param(compared, id=name_of(compared), marks=() if is_kept else seldom)
 
 
 @pytest.mark.parametrize("compared", [perturbed_floats(compared) for compared in COMPARED_WORLDS])

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import seldom
 from tests.world.herd import NAMES
 from warpworld.config import config_from_dict
 from warpworld.trainers.trainer import Trainer
@@ -24,7 +25,10 @@ OFF_POLICY = {
 
 
 # The stand-in trains by two of them.
-OTHERS = [pytest.param(name, marks=pytest.mark.cpu_backend) for name in ("a2c", "mappo", "r2d2", "vdn", "qmix")]
+OTHERS = [
+    *(pytest.param(name, marks=pytest.mark.cpu_backend) for name in ("r2d2", "qmix")),
+    *(pytest.param(name, marks=[pytest.mark.cpu_backend, seldom]) for name in ("a2c", "mappo", "vdn")),
+]
 
 
 @pytest.mark.heavy

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import often
 from tests.runs.processes import differences
 from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
@@ -32,6 +33,8 @@ CASES: dict[str, dict[str, Any]] = {
     "ddpg": REPLAY,
     "sac": REPLAY,
 }
+# Those of which each hands rewards to what learns in a way of its own.
+OFTEN = ("ppo", "ppo, torch", "ppo, units of values", "a2c", "dqn", "r2d2", "qmix", "sac")
 TEAMS = ("vdn", "qmix")  # which cut off what a team earns, see test_teams.py, rather than what its agents earn
 IN_BOXES = ("ddpg", "sac")
 
@@ -63,7 +66,7 @@ def test_no_algorithm_is_left_out() -> None:
 
 @pytest.mark.long
 @pytest.mark.heavy
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", often(OFTEN, CASES))
 def test_what_is_learnt_is_what_an_environment_with_such_rewards_teaches(case: str) -> None:
     cut = case not in TEAMS
     learnt, _ = trained(configured(case, {"reward_scale": SCALE, **({"reward_clip": LIMIT} if cut else {})}))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cases import often
 from tests.envs.foraging.original import Originals
 from tests.packaged import packaged
 from warpworld import World
@@ -83,7 +84,7 @@ def test_many_players_see_those_who_are_near() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", often(["crowd"], CASES))
 def test_the_package_plays_the_same_for_a_thousand_episodes(case: str) -> None:
     """Players refuse each other's cells, now and then end on one cell, and some fields are emptied."""
     pytest.importorskip("lbforaging", reason="lbforaging is not installed; make peers")

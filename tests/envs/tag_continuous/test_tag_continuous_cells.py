@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import often
 from warpworld import Kernel, World
 from warpworld.envs.tag_continuous.tag_continuous import NUM_BLOCKS, TagContinuous
 
@@ -258,7 +259,7 @@ def test_starts_are_the_same_by_cells(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("num_agents", [1000, 1024, 2000])
+@pytest.mark.parametrize("num_agents", often([1024], [1000, 1024, 2000]))
 def test_the_nearest_of_a_full_block(way: str, num_agents: int, worlds: Worlds) -> None:
     world, generator = worlds.get(way, num_agents, 10), np.random.default_rng(7)
     for kind in KINDS:

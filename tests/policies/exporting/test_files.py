@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import warpworld
+from tests.cases import seldom
 from tests.policies.exporting.policies import KINDS, inputs_of, opened, policy_of, seen
 from warpworld.environment import action_heads
 from warpworld.policies import Policy
@@ -18,11 +19,14 @@ from warpworld.policies.fused import fuse
 
 pytestmark = pytest.mark.cpu_backend
 STEPS, AGENTS = 6, 5
+# Kinds that have all kinds of layers, memories and actions between them.
+TELLING = ("gaussian", "pixels", "lstm", "mixed", "dqn, mask", "dqn, stack", "mappo, lstm", "sac")
+MARKS = {kind: pytest.mark.heavy if kind in TELLING else [pytest.mark.heavy, seldom] for kind in KINDS}
 
 
 def kinds(*first: str) -> list[Any]:
     """All kinds, of which only the first are tested each time: torch takes about a second for each."""
-    return [pytest.param(kind, marks=pytest.mark.long if kind in first else pytest.mark.slow) for kind in KINDS]
+    return [pytest.param(kind, marks=pytest.mark.long if kind in first else MARKS[kind]) for kind in KINDS]
 
 
 def play_beside(policy: Policy, path: Path, kind: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.cases import seldom
 from tests.trainers.algorithms.swinging import DDPG, KINDS, SAC, SMALL, config, trained
 from warpworld.config import config_from_dict, load_config
 from warpworld.environment import get_environment
@@ -199,7 +200,12 @@ def test_a_checkpoint_of_another_kind_is_refused(entry: Mapping[str, Any]) -> No
 # ---- what comes of it ------------------------------------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "expected"), [("pendulum_ddpg", -180), ("pendulum_td3", -170), ("pendulum_sac", -160)]
+    ("name", "expected"),
+    [
+        pytest.param("pendulum_ddpg", -180, marks=seldom),
+        pytest.param("pendulum_td3", -170, marks=seldom),
+        ("pendulum_sac", -160),
+    ],
 )
 def test_packaged_configs_keep_the_pendulum_upright(name: str, expected: float) -> None:
     made = load_config(name)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.cases import seldom
 from tests.trainers.algorithms.ppo_cases import JUNK, equal_weights, seeded
 from tests.trainers.by_python import update_by_python
 from tests.trainers.recall import Lives
@@ -341,7 +342,7 @@ def recalled(model: dict[str, Any], **settings: Any) -> float:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("settings", [{}, {"algorithm": "a2c", "learning_rate": 0.02}], ids=["ppo", "a2c"])
-@pytest.mark.parametrize("kind", ["lstm", "mingru", pytest.param("gru", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["lstm", "mingru", pytest.param("gru", marks=[pytest.mark.slow, seldom])])
 @pytest.mark.long
 def test_a_cue_is_recalled_with_a_memory(kind: str, settings: dict[str, Any]) -> None:
     assert recalled({"recurrent": kind, "recurrent_size": 16, "hidden_sizes": [16]}, **settings) > 0.95

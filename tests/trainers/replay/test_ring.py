@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from typing import Any
 
 import pytest
 
+from tests.cases import often
 from tests.trainers.replay.filled import Filled
 from warpworld.trainers.collecting.players import Slot
 
@@ -54,13 +54,8 @@ FEW = (
     *("everything", "everything, no finals", "own arrays, a Dict", "a long iteration"),
     *("stacks of bytes", "stacks, no finals", "opponents"),
 )
-# Those of them that are also played for long, which takes a minute each.
-FOR_LONG = ("everything, no finals", "own arrays, a Dict")
-
-
-def _thoroughly(names: Iterable[str], few: Collection[str]) -> list[Any]:
-    """All names, of which `make exhaustive` alone takes those that are not among the few."""
-    return [name if name in few else pytest.param(name, marks=pytest.mark.exhaustive) for name in names]
+# The one that is also played for long, which takes a minute.
+FOR_LONG = ("everything, no finals",)
 
 
 @pytest.mark.heavy
@@ -76,7 +71,7 @@ def test_rows_that_were_never_written_are_not_drawn() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", _thoroughly(CASES, FOR_LONG))
+@pytest.mark.parametrize("name", often(FOR_LONG, CASES))
 def test_transitions_are_those_that_were_played_for_long(name: str) -> None:
     case = {**ENDS, **CASES[name]}
     sizes = {"batch_size": 2048, **case.pop("sizes", {})}
