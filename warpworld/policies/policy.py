@@ -95,6 +95,16 @@ class Policy(nn.Module):
         self.preprocessing = preprocessing
         self.value_scale: ValueScale | None = None
 
+    def acting(self, *, greedily: bool = False, masked: bool = False) -> Policy:
+        """Settle how ``act`` chooses, once and for all; returns the policy.
+
+        Args:
+            greedily: see ``acts_greedily``.
+            masked: see ``needs_mask``.
+        """
+        self.acts_greedily, self.needs_mask = self.acts_greedily or greedily, self.needs_mask or masked
+        return self
+
     @property
     def has_critic(self) -> bool:
         """Whether the model has a critic."""

@@ -1,19 +1,19 @@
-"""Builds the world, policies and algorithms of a run's configuration."""
+"""Builds the parts of a run from its configuration, and chooses how they are executed."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 
-from warpworld.config import LearnerConfig, RunConfig
+from warpworld.config import REQUIRED, LearnerConfig, RunConfig
 from warpworld.environment import Environment, placed_groups
 from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
-from warpworld.trainers.collecting import Collector
+from warpworld.trainers.collecting import Collector, Slot
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
 from warpworld.trainers.initial_weights import load_initial_weights
@@ -64,8 +64,7 @@ def build_policies(
             group, algorithm = groups[entry.groups[0]], get_algorithm(entry.algorithm)
             read = algorithm.critic_space(environment, group)
             policy = algorithm.build_policy(entry, group, generator, read).to(device)
-            policy.acts_greedily = algorithm.acts_greedily
-            policies[name] = policy
+            policies[name] = policy.acting(greedily=algorithm.acts_greedily)
     return policies
 
 
@@ -85,7 +84,7 @@ def build_learners(
     """
     policies = build_policies(config, world.environment, generator, world.device)
     for policy in filter(None, policies.values()):
-        policy.needs_mask = "action_mask" in world.data
+        policy.acting(masked="action_mask" in world.data)
     if initial_weights:
         load_initial_weights(config, policies)
     return policies
@@ -101,6 +100,57 @@ def build_algorithms(
         if policy is not None and entry.train:
             algorithms[name] = get_algorithm(entry.algorithm)(policy, entry, processes)
     return algorithms
+
+
+def build_collector(
+    config: RunConfig,
+    world: World,
+    policies: Mapping[str, Policy | None],
+    algorithms: Mapping[str, Algorithm],
+    slots: Sequence[Slot],
+) -> Collector:
+    """The collector of a training, and with it the execution of every policy's steps and updates.
+
+    Args:
+        config: the run's settings.
+        world: that is not sealed.
+        policies: by name; on the cpu their networks are given C++ where ``trainer.fused`` says so.
+        algorithms: of those that are trained, by name.
+        slots: in which opponents play.
+
+    Raises:
+        ConfigError: C++ or kernels are required, and a policy cannot have them.
+    """
+    trainer = config.trainer
+    required, on_device = trainer.fused == REQUIRED, world.captures
+    if trainer.fused and not on_device:  # a graph would not hold what the host computes
+        fuse_policies(policies, required, trainer.precision)
+    collector = Collector(world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
+    collector.uses_kernels = bool(trainer.fused) and on_device
+    # how every group acts, what is recorded of it, how its policy learns
+    for name, entry in config.policy.items():
+        if name in algorithms:
+            algorithms[name].declare(collector)
+        else:
+            for group in entry.groups:
+                collector.act(group, policies[name])
+    if collector.uses_kernels:
+        fuse_acting(collector, config, required)
+    return collector
+
+
+def fuse_league(config: RunConfig, world: World, modules: Mapping[str, Sequence[Policy]]) -> None:
+    """Give the opponents of a league fused kernels, by the name of the policy whose copies they are."""
+    if config.trainer.fused and not world.captures:
+        for name, opponents in modules.items():
+            for opponent in opponents:
+                fuse_policies({name: opponent}, precision=config.trainer.precision)
+
+
+def fuse_rivals(config: RunConfig, policies: Mapping[str, Policy]) -> None:
+    """Give the opponents of evaluations fused kernels, where the run's settings say so."""
+    if config.trainer.fused:
+        fuse_policies(policies, precision=config.trainer.precision)
 
 
 def fuse_policies(policies: Mapping[str, Policy | None], required: bool = False, precision: str = FLOAT32) -> None:

@@ -42,7 +42,7 @@ def load_policies(run: Run, checkpoint: Which = None) -> dict[str, Policy | None
     for name, policy in policies.items():
         if policy is not None:
             policy.load_state_dict(state["policies"][name])
-            policy.needs_mask = _has_mask(state.get("layout"))
+            policy.acting(masked=_has_mask(state.get("layout")))
     return policies
 
 

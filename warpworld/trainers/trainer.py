@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warpworld.config import REQUIRED, RunConfig
+from warpworld.config import RunConfig
 from warpworld.errors import LoggerError
 from warpworld.runs import Run
 from warpworld.trainers.algorithms import Progress
-from warpworld.trainers.building import build_algorithms, build_learners, build_world, fuse_acting, fuse_policies
+from warpworld.trainers.building import build_algorithms, build_collector, build_learners, build_world, fuse_league
 from warpworld.trainers.checkpointing import Checkpoints
-from warpworld.trainers.collecting import Collector, EpisodeMetrics, EpisodeStatistics, Teacher
+from warpworld.trainers.collecting import EpisodeMetrics, EpisodeStatistics, Teacher
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
@@ -84,22 +84,11 @@ class Trainer:
         self.league = League(config, self.world, self.policies, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
-        # networks in C++ on the cpu
-        required = trainer.fused == REQUIRED
-        if trainer.fused and not self.world.captures:  # a graph would not hold what the host computes
-            fuse_policies(self.policies, required, trainer.precision)
-            for name, modules in self.league.modules.items():
-                for module in modules:
-                    fuse_policies({name: module}, precision=trainer.precision)
-        # the collector, and what it acts with on a GPU
-        slots = self.league.slots
-        self.collector = Collector(self.world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
-        self._declare(config)
-        if trainer.fused and self.world.captures:
-            fuse_acting(self.collector, config, required)
-            for algorithm in self.algorithms.values():
-                algorithm.use_kernels(self.collector)
+        # the collector, and what acts and learns in it
+        self.collector = build_collector(config, self.world, self.policies, self.algorithms, self.league.slots)
+        fuse_league(config, self.world, self.league.modules)
         # statistics and checkpoints
+        slots = self.league.slots
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
         self.teacher: Teacher | None = None
@@ -109,15 +98,6 @@ class Trainer:
         measured = self.episodes, self.own_metrics
         captures = self.collector.graph_steps > 0
         self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
-
-    def _declare(self, config: RunConfig) -> None:
-        """Settle how every group acts, and what is recorded of it."""
-        for name, entry in config.policy.items():
-            if name in self.algorithms:
-                self.algorithms[name].declare(self.collector)
-            else:
-                for group in entry.groups:
-                    self.collector.act(group, self.policies[name])
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
@@ -248,7 +228,7 @@ class Trainer:
 
     def _agreed(self, seconds: float) -> float:
         """Process 0's seconds in all processes, if they may end the run: it must end everywhere at once."""
-        if self.config.trainer.stop_seconds is None or not self.processes.several:
+        if self.config.trainer.stop_seconds is None:
             return seconds
         return float(self.processes.first_says(torch.tensor(seconds, dtype=torch.float64)))
 

@@ -217,9 +217,10 @@ def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeyp
 def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     permutations, shuffle = list[torch.Tensor](), Minibatches.shuffle
 
-    def note(self: Minibatches, given: torch.Tensor, passes: int) -> Epoch:
-        permutations.append(given)
-        return shuffle(self, given, passes)
+    def note(self: Minibatches, given: Any, passes: int) -> Epoch:
+        found = shuffle(self, given, passes)
+        permutations.append(found.shuffled)
+        return found
 
     monkeypatch.setattr(Minibatches, "shuffle", note)
     trained(WAYS["agents that leave"], 0)

@@ -27,7 +27,7 @@ from warpworld.policies.distributions.distribution import log_prob
 from warpworld.trainers.algorithms import ppo
 from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.ppo import PPO, ppo_loss
-from warpworld.trainers.algorithms.updates.minibatches import Minibatches
+from warpworld.trainers.algorithms.updates.minibatches import KeptMinibatches, Minibatches
 from warpworld.trainers.processes.distributed import ALONE
 
 # --- rows that do not count -------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_rows_that_do_not_count_may_be_shuffled_without_weight(hurt: float) -> N
     for name, column in columns.items():
         columns[name] = column.clone()
         columns[name][~batch.mask] += hurt
-    learners[1].updates.keeps_all = True
+    learners[1].updates.minibatches = KeptMinibatches
     found = [learner.update(batch.with_columns(**columns), seeded()) for learner in learners]
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-6)
     for one, other in zip(*(learner.policy.parameters() for learner in learners), strict=True):

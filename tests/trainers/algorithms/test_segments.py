@@ -14,13 +14,14 @@ from tests.policies.fused.fused_sequences import Seen, policy_of
 from tests.trainers.algorithms.ppo_cases import Settings, make_batch, make_policy, seeded
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import ConfigError
-from warpworld.policies.fused import Loss, Shuffler, fused_networks
+from warpworld.policies.fused import Loss, fused_networks
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.ppo import PPO, ppo_loss
 from warpworld.trainers.algorithms.settings import SegmentDraws
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
 from warpworld.trainers.algorithms.updates.segments import (
-    SegmentMinibatches,
+    KeptSegments,
+    Segments,
     draw,
     importance,
     probabilities,
@@ -42,9 +43,10 @@ def rollout(masked: bool = False) -> Batch:
     return Batch(**dict(batch.named_tensors()), blocks=blocks)  # type: ignore[arg-type]
 
 
-def minibatches(batch: Experience, keeps_all: bool = False, wanted: int = 4, **rule: Any) -> SegmentMinibatches:
+def minibatches(batch: Experience, keeps_all: bool = False, wanted: int = 4, **rule: Any) -> Segments:
     draws = SegmentDraws(**{"alpha": 0.7, "beta": 0.5, "per_pass": 3, "groups": 2, **rule})
-    return SegmentMinibatches(batch, wanted, ALONE, keeps_all, Shuffler(), draws)
+    kind = KeptSegments if keeps_all else Segments
+    return kind(batch, wanted, ALONE, draws)
 
 
 # --- the formulas -----------------------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ def test_draws_are_in_proportion_and_without_replacement() -> None:
 def test_minibatches_are_whole_segments_of_both_groups(keeps_all: bool) -> None:
     made = minibatches(rollout(), keeps_all)
     numbers = torch.rand(3 * SEGMENTS, dtype=torch.float64, generator=seeded(4))
-    epoch = made.shuffle(numbers if keeps_all else seeded(4))
+    epoch = made.shuffle((lambda: numbers) if keeps_all else seeded(4))
     assert epoch.lengths == [T * (SEGMENTS // 4)] * 3 and made.num_rows == T * SEGMENTS
     seen = [part.rows.observations[:, 0] for part in minibatches_of(made.rows, epoch)]
     for part in seen:
@@ -253,7 +255,7 @@ def test_refusals(words: list[str], message: str) -> None:
 
 def test_several_processes_are_refused() -> None:
     with pytest.raises(ConfigError) as error:
-        PPO(make_policy(), Settings(priority_alpha=0.5), ProcessGroup(0, 2))
+        _ = PPO(make_policy(), Settings(priority_alpha=0.5), ProcessGroup(0, 2)).updates
     assert str(error.value) == (
         "priority_alpha is 0.5, but 2 processes learn together, expected one, which draws from all segments; set "
         "priority_alpha=null"

@@ -78,11 +78,9 @@ class Algorithm(ABC):
         """Declare how the policy's groups act and what is recorded of them, before the world is sealed.
 
         Every group of ``settings.groups`` is given an actor, by ``collector.act`` or by a recorder. Arrays that the
-        algorithm needs are added to ``collector.world``.
+        algorithm needs are added to ``collector.world``. How updates are executed is settled here, too, see
+        ``Collector.uses_kernels``.
         """
-
-    def use_kernels(self, collector: Collector) -> None:  # noqa: B027 (most algorithms have none)
-        """Let kernels take what torch does in updates on a GPU; after ``declare``, before the world is sealed."""
 
     @abstractmethod
     def learn(self, progress: Progress) -> Mapping[str, Tensor]:
@@ -109,10 +107,7 @@ class Algorithm(ABC):
         normaliser = self.policy.normaliser
         if normaliser is None or not total:
             return
-        if self.processes.several:
-            normaliser.merge(total, *self.processes.moments(self.policy.floats(observations).double(), total))
-        else:
-            normaliser.update(self.policy.floats(observations), mask)
+        self.processes.let_follow(normaliser, self.policy.floats(observations), total, mask)
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     @abstractmethod

@@ -20,6 +20,7 @@ from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.settings import OffPolicySettings
 from warpworld.trainers.algorithms.target_network import TargetNetwork
+from warpworld.trainers.algorithms.updates import choose_hold
 from warpworld.trainers.collecting import Collector, History
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, ReplaySizes, TransitionReplay
@@ -73,6 +74,7 @@ class OffPolicy(Algorithm):
     def declare(self, collector: Collector) -> None:
         """Make the replay and let the policy explore in all its groups."""
         self._collector = collector
+        self._hold = choose_hold(collector, self.processes)
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """Make as many updates as the settings ask for, once enough transitions are recorded."""
@@ -149,19 +151,13 @@ class OffPolicy(Algorithm):
 
     def share_gradient(self, parameters: FlatParameters) -> None:
         """Make a gradient, of the mean over this process's part of a batch, that of the whole batch."""
-        if self.processes.several:
-            self.processes.sum(parameters.gradient.div_(self.processes.size))
+        self.processes.mean(parameters.gradient)
 
     def _next(self) -> Callable[[], None]:
         """The next update: as a CUDA graph where the device has such and no other process takes part."""
         variant = self.variant()
         if variant not in self._runs:
-            world = self._collector.world
-            if world.captures:  # also where nothing is captured, so that both ways round alike
-                for parameters in self.learnt.values():
-                    parameters.rate_on_device()
-            is_captured = self._collector.graph_steps and not self.processes.several
-            self._runs[variant] = world.capture_update(self._update, self.written()) if is_captured else self._update
+            self._runs[variant] = self._hold(self._update, list(self.learnt.values()), self.written)
         return self._runs[variant]
 
     def _update(self) -> None:
@@ -169,8 +165,7 @@ class OffPolicy(Algorithm):
         with span(GRADIENT):
             found = self.update()
         torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
-        if self.processes.several:
-            self.processes.sum(self._found.div_(self.processes.size))
+        self.processes.mean(self._found)
 
     def _set_beta(self, beta: float) -> None:
         """Let the next updates' importance weights make up for priorities so far."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
@@ -19,13 +20,7 @@ from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.settings import LossTerms, OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
-from warpworld.trainers.algorithms.updates import (
-    CapturedUpdates,
-    Permutations,
-    RecomputedTargets,
-    SharedUpdates,
-    Updates,
-)
+from warpworld.trainers.algorithms.updates import Permutations, RecomputedTargets, Updates, choose_updates
 from warpworld.trainers.collecting import Collector, Rollout, Trajectories
 from warpworld.trainers.processes import ALONE, ProcessGroup
 
@@ -46,7 +41,7 @@ class OnPolicy(Algorithm):
         passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
-        updates: does the updates.
+        updates: does the updates; chosen by ``declare``, or with the first use for rows from elsewhere.
     """
 
     Settings: ClassVar[type[OnPolicySettings]] = OnPolicySettings
@@ -63,13 +58,16 @@ class OnPolicy(Algorithm):
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
-        self.now = self._settings_at(0)
+        self.now = settings.at(0)
         self.learning_rate: float = self.now.learning_rate
-        self.units = ValueUnits(policy, self.settings.normalise_returns, processes)
+        self.units = ValueUnits(policy, self.settings.normalise_returns)
         self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
         rule = self.rate_rule()
         self.rate = None if rule is None else KLRate(self.parameters, rule)
-        self.updates = SharedUpdates(self) if processes.several else Updates(self)
+
+    @cached_property
+    def updates(self) -> Updates:  # noqa: D102 (see the class)
+        return choose_updates(self)
 
     # ---- what an algorithm defines -----------------------------------------------------------------------------------
     @property
@@ -147,13 +145,7 @@ class OnPolicy(Algorithm):
         self._rollout = collector.shared(Rollout)
         for group in self.settings.groups:
             self._rollout.record(group, self.policy)
-        if collector.world.captures and not self.processes.several:
-            self.updates = CapturedUpdates(self, collector)
-
-    def use_kernels(self, collector: Collector) -> None:
-        """Let kernels take losses and the way back through narrow layers, where updates are captured."""
-        if isinstance(self.updates, CapturedUpdates):
-            self.updates.use_kernels(collector.world)
+        self.updates = choose_updates(self, collector)
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """Update once from the rollout in the store."""
@@ -215,16 +207,11 @@ class OnPolicy(Algorithm):
             fraction: of the run that is done, in [0, 1]: with ``anneal_lr`` the learning rate falls in proportion.
             env_steps: env steps done, which schedules go by.
         """
-        self.now = self._settings_at(env_steps)
+        self.now = self.updates.settings_at(env_steps)
         remaining = 1.0 - min(max(fraction, 0.0), 1.0) if self.settings.anneal_lr else 1.0
         self.learning_rate = remaining * self.now.learning_rate
         if self.rate is None:
             self.updates.set_learning_rate(self.learning_rate)
-
-    def _settings_at(self, env_steps: int) -> Any:
-        """The settings with the values of schedules; ``SharedUpdates`` normalises advantages itself."""
-        now = self.settings.at(env_steps)
-        return now.model_copy(update={"norm_adv": False}) if self.processes.several else now
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:

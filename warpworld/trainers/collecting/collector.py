@@ -33,6 +33,8 @@ class Collector:
         actors: by group.
         kernels: that act for several groups each, see ``fuse``.
         outcomes: rewards and ends of the latest T steps.
+        uses_kernels: whether kernels act and compute losses, where CUDA graphs are captured; ``building`` settles it
+            before any algorithm is declared.
         in_one_call: whether networks, draws and the world's step are one call, where they can be.
 
     Args:
@@ -43,6 +45,7 @@ class Collector:
         total_envs: see above; None if this process is alone.
     """
 
+    uses_kernels: bool = False
     in_one_call: bool = True
 
     def __init__(

@@ -11,7 +11,7 @@ import torch
 from warpworld.config import RANDOM, RunConfig, is_run
 from warpworld.errors import RunError
 from warpworld.policies import Policy
-from warpworld.trainers.building import build_policies, fuse_policies
+from warpworld.trainers.building import build_policies, fuse_rivals
 from warpworld.trainers.collecting import Player, Scripted
 
 
@@ -60,8 +60,7 @@ def build_rivals(config: RunConfig, names: set[str], device: torch.device) -> li
             built = build_policies(config, environment, torch.Generator(), device)
             rival.policies = {name: policy for name, policy in built.items() if policy is not None and name in names}
             _check_played(text, names, rival.policies)
-            if config.trainer.fused:
-                fuse_policies(rival.policies, precision=config.trainer.precision)
+            fuse_rivals(config, rival.policies)
         found.append(rival)
     return found
 

@@ -129,7 +129,7 @@ class SavedHistories:
         return f"; the checkpoint of iteration {self._saved.iteration} is kept" if self._parts else ""
 
     def _name_of(self, name: str, rank: int) -> str:
-        return f"{name}_{rank}_of_{self._processes.size}.npz" if self._processes.several else f"{name}.npz"
+        return f"{self._processes.own_name(name, rank)}.npz"
 
     def _of_first(self, folder: Path | None) -> str:
         """Process 0's folder."""

@@ -16,6 +16,7 @@ from torch import Tensor
 from warpworld.errors import ConfigError, DeviceError, ProcessError, WarpworldError
 from warpworld.managers.cpu import available_cores
 from warpworld.managers.cuda import explain_torch_error, first_line
+from warpworld.policies import ObservationNormaliser
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class ProcessGroup:
         """Threads that step this process's envs on a CPU, if no setting gives their number; None means one per core."""
         return max(1, available_cores() // self.local_size) if self.local_size > 1 else None
 
+    def own_name(self, name: str, rank: int) -> str:
+        """Name of a process's own file, where each process writes one."""
+        return f"{name}_{rank}_of_{self.size}" if self.several else name
+
     # ---- together ----------------------------------------------------------------------------------------------------
     def sum(self, tensor: Tensor) -> Tensor:
         """Add all processes' tensors up, in place; every process has the same bits afterwards."""
@@ -83,6 +88,10 @@ class ProcessGroup:
             with _said_clearly():
                 dist.all_reduce(tensor)
         return tensor
+
+    def mean(self, tensor: Tensor) -> Tensor:
+        """Mean over all processes, in place."""
+        return self.sum(tensor.div_(self.size)) if self.several else tensor
 
     def smallest(self, tensor: Tensor) -> Tensor:
         """The least of all processes' numbers, in place."""
@@ -184,6 +193,20 @@ class ProcessGroup:
         """
         mean = self.sum(rows.sum(0)) / total
         return mean, self.sum(((rows - mean) ** 2).sum(0)) / total
+
+    def let_follow(self, normaliser: ObservationNormaliser, rows: Tensor, total: int, mask: Tensor | None) -> None:
+        """Let a normaliser take in the rows of all processes.
+
+        Args:
+            normaliser: the same in all of them.
+            rows: (own rows, features) float32.
+            total: rows of all processes together, at least 1.
+            mask: (own rows,) bool, which of them count, where there is one process; None counts all.
+        """
+        if self.several:
+            normaliser.merge(total, *self.moments(rows.double(), total))
+        else:
+            normaliser.update(rows, mask)
 
 
 ALONE = ProcessGroup()

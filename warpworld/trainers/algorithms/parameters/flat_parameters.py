@@ -100,8 +100,8 @@ class FlatParameters:
     @spanned(STEP)
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """Scale the gradient down to a length, step along it, and return its length before scaling, ()."""
-        if self.native is not None and self._is_native(self.native):
-            return self.native(self.optimizer, self.vector, max_grad_norm)
+        if (native := self._native()) is not None:
+            return native(self.optimizer, self.vector, max_grad_norm)
         if max_grad_norm == math.inf:
             norm = torch.linalg.vector_norm(self.gradient)
         else:
@@ -111,13 +111,13 @@ class FlatParameters:
 
     def native_step(self, max_grad_norm: float = math.inf) -> int | None:
         """Address of such steps' arguments for C++, see ``FusedAdam.prepared``; None if torch takes the steps."""
-        if self.native is None or not self._is_native(self.native):
-            return None
-        return self.native.prepared(self.optimizer, self.vector, max_grad_norm)
+        native = self._native()
+        return None if native is None else native.prepared(self.optimizer, self.vector, max_grad_norm)
 
-    def _is_native(self, native: FusedAdam) -> bool:
+    def _native(self) -> FusedAdam | None:
+        """What takes the next step in C++; None if torch takes it."""
         is_adam = type(self.optimizer) is Adam  # and nothing that is made of one
-        return is_adam and native.takes(self.optimizer, self.vector)
+        return self.native if self.native and is_adam and self.native.takes(self.optimizer, self.vector) else None
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def check_state(self, state: Any) -> None:

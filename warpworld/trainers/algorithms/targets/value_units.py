@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from warpworld.errors import ConfigError
 from warpworld.policies import Policy, ValueScale, moments
-from warpworld.trainers.algorithms.experience import Batch, Experience
+from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.processes import ProcessGroup
 
 POPART = "popart"
@@ -42,35 +42,34 @@ class ValueUnits:
     Args:
         policy: with or without a scale of values.
         kind: the setting ``normalise_returns``.
-        processes: those that learn together.
     """
 
-    def __init__(self, policy: Policy, kind: str | None, processes: ProcessGroup) -> None:
-        self._scale, self._processes = policy.value_scale, processes
+    def __init__(self, policy: Policy, kind: str | None) -> None:
+        self._scale = policy.value_scale
         self._layer = _last_layer(policy) if kind == POPART else None
         self._said: tuple[Tensor, Tensor] | None = None  # units of the critic's outputs before it learns
 
     def follow(self, experience: Experience) -> None:
-        """Let the scale follow the returns of the rows that count, of all processes."""
+        """Let the scale follow the returns of the rows that count; nothing is read to the host."""
         if self._scale is None:
             return
-        if not self._processes.several:
-            self._follow_all(self._scale, experience.rows)
-            return
-        returns = experience.counted_rows().returns.double().unsqueeze(1)
-        total = int(self._processes.sum(torch.tensor(float(len(returns)), dtype=torch.float64)))
-        if total:
-            mean, variance = self._processes.moments(returns, total)
-            self._said = self._scale.follow(mean[0], variance[0], self._layer)
-
-    def _follow_all(self, scale: ValueScale, rows: Batch) -> None:
-        """Follow the returns if this process has all rows; nothing is read to the host."""
+        rows, scale = experience.rows, self._scale
         count, mean, variance = moments(rows.returns.double().unsqueeze(1), rows.mask)
         if isinstance(count, Tensor):  # without a row the scale stays where it is
             mean = torch.where(count > 0, mean, scale.mean)
             variance = torch.where(count > 0, variance, scale.deviation**2)
         if len(rows):
             self._said = scale.follow(mean[0], variance[0], self._layer)
+
+    def follow_together(self, experience: Experience, processes: ProcessGroup) -> None:
+        """Let the scale follow the returns of the rows that count, of all processes."""
+        if self._scale is None:
+            return
+        returns = experience.counted_rows().returns.double().unsqueeze(1)
+        total = int(processes.sum(torch.tensor(float(len(returns)), dtype=torch.float64)))
+        if total:
+            mean, variance = processes.moments(returns, total)
+            self._said = self._scale.follow(mean[0], variance[0], self._layer)
 
     def of_experience(self, experience: Experience) -> Experience:
         """A copy with returns in the scale's units, and values as the critic says them now, before it learns.

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy, RecurrentPolicy, backward_from, variance_of
+from warpworld.policies import Policy, RecurrentPolicy, variance_of
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
-from warpworld.trainers.algorithms.updates.choice_loss import ChoiceLoss, choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
-from warpworld.trainers.algorithms.updates.gradients import minibatches_of
-from warpworld.trainers.algorithms.updates.layer_backward import give_backward_kernels
-from warpworld.trainers.algorithms.updates.minibatches import Epoch
+from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.learner import Learner
+from warpworld.trainers.algorithms.updates.minibatches import KeptMinibatches
+from warpworld.trainers.algorithms.updates.segments import KeptSegments
 from warpworld.trainers.algorithms.updates.update_parts import Part
-from warpworld.trainers.algorithms.updates.updates import Learner, Updates
+from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.spans import LOSS, span
-from warpworld.world import World
 
 RATE = "learning_rate"
+
+
+class Capture(Protocol):
+    """Gives a function that does what a part of an update does."""
+
+    def __call__(self, run: Part, tensors: Sequence[Tensor]) -> Part:
+        """Return the part as a CUDA graph, or as it is; ``tensors`` are those that it writes besides the store."""
 
 
 class CapturedUpdates(Updates):
@@ -31,32 +36,27 @@ class CapturedUpdates(Updates):
 
     Args:
         learner: the algorithm.
+        gradients: computes the gradients of its minibatches.
         collector: of an unsealed world.
+        capture: gives the CUDA graph of a part of an update, and is given the tensors that it writes.
     """
 
-    keeps_all = True
+    minibatches = KeptMinibatches
+    segments = KeptSegments
 
-    def __init__(self, learner: Learner, collector: Collector) -> None:
-        super().__init__(learner)
+    def __init__(self, learner: Learner, gradients: Gradients, collector: Collector, capture: Capture) -> None:
+        super().__init__(learner, gradients)
         world, settings = collector.world, learner.settings
-        self._capture = world.capture_update if collector.graph_steps else None
+        self._capture = capture
         self._replay: Part | None = None  # the update, once there was one
         self._numbers = (RATE, *(name for name in settings.scheduled() if name != RATE))
         steps = 1 if isinstance(learner.policy, RecurrentPolicy) else collector.num_steps
-        agents, draws = (
-            world.num_envs * sum(world.groups[group].size for group in settings.groups),
-            learner.segment_draws(),
-        )
+        agents = world.num_envs * sum(world.groups[group].size for group in settings.groups)
+        draws = learner.segment_draws()
         needed = steps * agents if draws is None else draws.per_pass * agents
         self._inputs = DeviceInputs(collector, "_".join(settings.groups), needed, self._numbers)
         self._order = self._inputs.permutation if draws is None else self._inputs.uniform
-        self._loss: ChoiceLoss | None = None
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
-
-    def use_kernels(self, world: World) -> None:
-        """Let kernels take losses and the way back through narrow layers; the world is not sealed."""
-        self._loss = choice_loss(self.learner.policy, world)
-        give_backward_kernels(self.learner.policy, world)
 
     # ---- on the host -------------------------------------------------------------------------------------------------
     def from_rollout(self, generator: torch.Generator) -> None:
@@ -76,8 +76,7 @@ class CapturedUpdates(Updates):
 
     def _captured(self) -> Part:
         """The update, as graphs where they are wanted."""
-        update = self._parts(self._begin_on_device, 1)
-        return update.run if self._capture is None else update.captured(partial(self._capture, tensors=self._written()))
+        return self._parts(self._begin_on_device, 1).captured(partial(self._capture, tensors=self._written()))
 
     def _written(self) -> list[Tensor]:
         """Tensors that an update writes, besides arrays of the store."""
@@ -93,26 +92,6 @@ class CapturedUpdates(Updates):
             rate.copy_(wanted)
         learner.now = learner.now.model_copy(update=numbers)
         self._begin_with_rollout(self._order)
-
-    def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
-        """Implement ``Updates``: with the loss of kernels, where there are such for it."""
-        terms = self.learner.loss_terms()
-        if self._loss is None or terms is None or not self._loss.takes(rows.rows):
-            return super()._gradients(rows, epoch)
-        return self._from_kernels(rows, epoch, self._loss, terms)
-
-    def _from_kernels(
-        self, rows: Experience, epoch: Epoch, loss: ChoiceLoss, terms: LossTerms
-    ) -> Iterator[dict[str, Tensor]]:
-        for minibatch in minibatches_of(rows, epoch):
-            diagnostics: dict[str, Tensor] = {}
-            if len(minibatch):
-                with span(LOSS):
-                    outputs, values = minibatch.evaluated(self.learner.policy)
-                    *gradients, diagnostics = loss(outputs, values, minibatch.rows, terms)
-                self.learner.parameters.gradient.zero_()
-                backward_from((outputs, values), gradients)
-            yield diagnostics
 
     def _experience(self, targets: Targets) -> Experience:
         if isinstance(targets, GAETargets) and not targets.recomputes and self._takes_one_step:

@@ -1,22 +1,56 @@
-"""The gradients of an epoch's minibatches: by torch's autograd, or in C++ where a policy's networks are there."""
+"""Gradients of an epoch's minibatches: by torch's autograd, or in C++ where a policy's networks are there."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy, backward
-from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks, Loss
+from warpworld.policies import backward
+from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters, KLRate
+from warpworld.trainers.algorithms.updates.learner import Learner, Terms
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.spans import LOSS, PASSES, span
 
-Losses = Callable[[Experience], tuple[Tensor, dict[str, Tensor]]]
+
+class Gradients(ABC):
+    """Computes the gradients of an epoch's minibatches.
+
+    Args:
+        learner: the algorithm.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+
+    @abstractmethod
+    def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row.
+
+        Args:
+            rows: that the epoch shuffles.
+            epoch: the minibatches.
+        """
+
+    def steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
+        """Take all steps of an epoch at once; None where they are taken one by one, as here.
+
+        Returns:
+            (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length.
+        """
+        return None
+
+    def passes_at_once(self, wanted: int) -> int:
+        """Passes that one epoch holds, of those that may follow each other with nothing in between."""
+        return 1
+
+    def around(self) -> contextlib.AbstractContextManager[None]:
+        """Context of an update."""
+        return contextlib.nullcontext()
 
 
 def minibatches_of(rows: Experience, epoch: Epoch) -> Iterator[Experience]:
@@ -24,85 +58,77 @@ def minibatches_of(rows: Experience, epoch: Epoch) -> Iterator[Experience]:
     return iter([rows]) if epoch.order is None else iter(rows.take(epoch.order).split(epoch.lengths))
 
 
-def by_autograd(
-    rows: Experience, epoch: Epoch, losses: Losses, parameters: FlatParameters
-) -> Iterator[dict[str, Tensor]]:
-    """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row.
+class ByAutograd(Gradients):
+    """Lets torch differentiate the loss."""
+
+    def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Implement ``Gradients``."""
+        for minibatch in minibatches_of(rows, epoch):
+            yield self._of(minibatch) if len(minibatch) else {}
+
+    def _of(self, minibatch: Experience) -> dict[str, Tensor]:
+        """Leave the gradient of a minibatch with a row; returns its diagnostics."""
+        with span(LOSS):
+            loss, diagnostics = self.learner.losses(minibatch)
+        self.learner.parameters.gradient.zero_()
+        backward(loss)
+        return diagnostics
+
+
+class InCpp(Gradients):
+    """Computes gradients in C++: without autograd, and without a copy of rows but of bytes. It takes Adam's steps, too.
 
     Args:
-        rows: that the epoch shuffles.
-        epoch: the minibatches.
-        losses: the loss of one, and its diagnostics.
-        parameters: of the policy.
-    """
-    for minibatch in minibatches_of(rows, epoch):
-        diagnostics: dict[str, Tensor] = {}
-        if len(minibatch):
-            with span(LOSS):
-                loss, diagnostics = losses(minibatch)
-            parameters.gradient.zero_()
-            backward(loss)
-        yield diagnostics
-
-
-@dataclass(frozen=True)
-class InCpp:
-    """Gradients of a policy's minibatches in C++: without autograd, and without a copy of rows but of bytes.
-
-    Attributes:
-        fused: the policy's networks.
-        loss: of a minibatch.
-        policy: what makes features of raw observations.
-        parameters: of the policy; Adam's steps are C++'s, too.
+        learner: an algorithm that has ``loss_terms``.
+        networks: of its policy.
+        terms: of its present loss.
     """
 
-    fused: FusedNetworks
-    loss: Loss
-    policy: Policy
-    parameters: FlatParameters
+    def __init__(self, learner: Learner, networks: FusedNetworks, terms: Terms) -> None:
+        super().__init__(learner)
+        self._networks, self._terms = networks, terms
+        learner.parameters.native = self._adam = FusedAdam()
 
-    def gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
-        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, as ``by_autograd``."""
-        assert epoch.order is not None
-        if self.parameters.native is None:
-            self.parameters.native = FusedAdam()
+    def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Implement ``Gradients``."""
         # images get four times as large: their features are made of one minibatch at a time
-        of_all = self._of_all(rows) if self.policy.preprocessing is None else None
-        for part in epoch.order.split(epoch.lengths):
+        of_all = self._of_all(rows) if self.learner.policy.preprocessing is None else None
+        loss = self._terms().in_cpp()
+        for part in epoch.shuffled.split(epoch.lengths):
             if not len(part):
                 yield {}
                 continue
             if of_all is not None:
-                found = of_all(part, self.loss)
+                found = of_all(part, loss)
             else:
-                found = self._of_all(rows.take(part))(torch.arange(len(part)), self.loss)
+                found = self._of_all(rows.take(part))(torch.arange(len(part)), loss)
             yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
-    def steps(self, rows: Experience, epoch: Epoch, max_grad_norm: float, rate: KLRate | None) -> Tensor | None:
-        """Take all steps of an epoch, without Python between them, where Adam's are C++'s.
-
-        Args:
-            rows: that the epoch shuffles.
-            epoch: the minibatches.
-            max_grad_norm: to which a gradient's length is scaled down.
-            rate: the learning rate, where it follows the KL divergence.
-
-        Returns:
-            (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length; None where not all can be so.
-        """
-        assert epoch.order is not None
-        step = self.parameters.native_step(max_grad_norm)
-        if step is None or self.policy.preprocessing is not None or not all(epoch.lengths):
+    def steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
+        """Implement ``Gradients``, without Python between the steps, where Adam's are C++'s."""
+        learner, rate = self.learner, self.learner.rate
+        step = learner.parameters.native_step(learner.settings.max_grad_norm)
+        is_able = learner.passes_in_cpp and learner.policy.preprocessing is None and all(epoch.lengths)
+        if step is None or not is_able:
             return None
-        rule = () if rate is None else (rate.rule, rate.has_moved)
+        rule, loss = () if rate is None else (rate.rule, rate.has_moved), self._terms().in_cpp()
         with span(PASSES):
-            found = self._of_all(rows).steps(epoch.order, epoch.lengths, self.loss, step, *rule)
-        if rate is not None and self.parameters.native is not None:
-            rate.note(self.parameters.native.rate)
+            found = self._of_all(rows).steps(epoch.shuffled, epoch.lengths, loss, step, *rule)
+        if rate is not None:
+            rate.note(self._adam.rate)
         return found
 
+    def passes_at_once(self, wanted: int) -> int:
+        """Implement ``Gradients``: all of them."""
+        return wanted if self.learner.passes_in_cpp else 1
+
+    def around(self) -> contextlib.AbstractContextManager[None]:
+        """Leave the cores to C++."""
+        return one_torch_thread()
+
     def _of_all(self, rows: Experience) -> FusedGradients:
-        return self.fused.gradients(rows.with_columns(observations=self.policy.features(rows.rows.observations)))
+        seen = self.learner.policy.features(rows.rows.observations)
+        return self._networks.gradients(rows.with_columns(observations=seen))
 
 
 @contextlib.contextmanager

@@ -5,16 +5,20 @@ Where the policy is recurrent, read "sequences" for "rows": whole sequences are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from warpworld.errors import StoreError
 from warpworld.policies.fused import Shuffler
 from warpworld.trainers.algorithms.experience import NORM_EPS, Batch, Experience
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
+
+Permutation = torch.Generator | Callable[[], Tensor]
+"""A generator to draw permutations from; or a function that gives the next one, (rows,) int64."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,18 @@ class Epoch:
     lengths: list[int]
     shares: list[float]
 
+    @property
+    def shuffled(self) -> Tensor:
+        """``order``, of an epoch that has one."""
+        if self.order is None:
+            raise StoreError("the rows of this epoch are not shuffled; it is a single minibatch")
+        return self.order
+
 
 class Minibatches:
-    """Shuffles a rollout's rows into minibatches, anew in each epoch.
+    """Shuffles a rollout's rows into minibatches, anew in each epoch, in the process that has all of them.
 
-    All processes draw the same permutation of all rows that count, numbered as one process would number them, and each
-    takes its own out of every part. So the minibatches of the processes unite to those of a single one.
+    Rows that do not count are left out.
 
     Attributes:
         rows: this process's rows that are shuffled.
@@ -45,33 +55,28 @@ class Minibatches:
         num_rows: how many single rows these are in all processes.
 
     Args:
-        batch: this process's rows; where there are several processes, with their blocks.
+        batch: this process's rows.
         wanted: how many minibatches; less where there are fewer rows.
         processes: those that learn together.
-        keeps_all: shuffle rows that do not count, too, with their mask: how many count is then not read to the host,
-            and no shape depends on it.
         shuffler: shuffles rows on the cpu; None for one of its own.
     """
 
     def __init__(
-        self,
-        batch: Experience,
-        wanted: int,
-        processes: ProcessGroup,
-        keeps_all: bool = False,
-        shuffler: Shuffler | None = None,
+        self, batch: Experience, wanted: int, processes: ProcessGroup, shuffler: Shuffler | None = None
     ) -> None:
-        self._batch, self._keeps_all, self._shuffler = batch, keeps_all, shuffler or Shuffler()
+        self._batch, self._processes, self._shuffler = batch, processes, shuffler or Shuffler()
         self.rows = self._kept(batch)
-        self.total = len(self.rows)
-        self.num_rows = len(self.rows.rows) if keeps_all else self.rows.num_rows
-        self._processes, self._device = processes, self.rows.rows.observations.device
-        self._numbers: Tensor | None = None
-        if processes.several:
-            self._weights = self.rows.weights
-            self._numbers, self.total = _numbered(batch.counted_blocks(), processes)
-            self.num_rows = int(processes.sum(torch.tensor(float(self.num_rows), dtype=torch.float64)))
+        self._device = self.rows.rows.observations.device
+        self.total, self.num_rows = self._counted()
         self._parts = max(1, min(wanted, self.total))
+
+    def _kept(self, batch: Experience) -> Experience:
+        """The rows that are shuffled."""
+        return batch.counted()
+
+    def _counted(self) -> tuple[int, int]:
+        """``total`` and ``num_rows``."""
+        return len(self.rows), self.rows.num_rows
 
     @property
     def lengths(self) -> list[int]:
@@ -80,31 +85,82 @@ class Minibatches:
         return [self.total // self._parts + (part < more) for part in range(self._parts)]
 
     @property
-    def is_whole(self) -> bool:
-        """Whether a pass is a single minibatch of rows that are all kept: their order then only rounds sums."""
-        return self._keeps_all and self._parts == 1 and self._numbers is None
-
-    @property
     def single_rows(self) -> Batch:
         """This process's rows, single ones also of sequences; those that do not count only if all are kept."""
-        return self.rows.rows if self._keeps_all else self.rows.counted_rows()
-
-    def whole(self) -> Epoch:
-        """The next epoch where ``is_whole``, without a permutation and a copy of the rows."""
-        return Epoch(None, self.lengths, [1.0])
+        return self.rows.counted_rows()
 
     @spanned(ORDER)
-    def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
+    def shuffle(self, permutations: Permutation, passes: int = 1) -> Epoch:
         """The next epoch.
 
         Args:
             permutations: the generator that a permutation of ``total`` numbers is drawn from, or where the rows are on
-                a GPU, its seed; or such a permutation, on the rows' device.
+                a GPU, its seed; or what gives such a permutation, on the rows' device.
             passes: how many the epoch has; more than one where this is the only process, and its rows are on the cpu.
         """
-        order = permutations if isinstance(permutations, Tensor) else self._permutation(permutations, passes)
-        if self._numbers is None:
-            return Epoch(order, self.lengths * passes, [1.0] * self._parts * passes)
+        return self._epoch(self._order(permutations, passes), passes)
+
+    def _epoch(self, order: Tensor, passes: int) -> Epoch:
+        return Epoch(order, self.lengths * passes, [1.0] * self._parts * passes)
+
+    def retarget(self, returns: Tensor) -> None:
+        """Write other value targets over those of the rows: one for each row of the batch that was given."""
+        self.rows.rows.returns.copy_(self._kept(self._batch.with_columns(returns=returns)).rows.returns)
+
+    def _order(self, permutations: Permutation, passes: int) -> Tensor:
+        """A permutation of the rows, on their device: shuffling on the host would keep a GPU waiting."""
+        if not isinstance(permutations, torch.Generator):
+            return permutations()
+        generator = permutations
+        if self._device.type == "cpu":
+            return self._shuffler(self.total, self._parts, generator, passes)
+        if generator.device.type == self._device.type:
+            return torch.randperm(self.total, generator=generator, device=self._device)
+        seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
+        generator = torch.Generator(self._device).manual_seed(seed)
+        order = torch.randperm(self.total, generator=generator, device=self._device)
+        return self._processes.first_says(order)  # another model of GPU may draw another from the same seed
+
+
+class KeptMinibatches(Minibatches):
+    """Shuffles rows that do not count, too, with their mask; arguments as of ``Minibatches``.
+
+    How many count is then not read to the host, and no shape depends on it.
+    """
+
+    def _kept(self, batch: Experience) -> Experience:
+        return batch.with_blanks()
+
+    def _counted(self) -> tuple[int, int]:
+        return len(self.rows), len(self.rows.rows)
+
+    @property
+    def single_rows(self) -> Batch:
+        """All rows."""
+        return self.rows.rows
+
+    def shuffle(self, permutations: Permutation, passes: int = 1) -> Epoch:
+        """The next epoch; a single minibatch takes the rows as they lie, since their order then only rounds sums."""
+        return Epoch(None, self.lengths, [1.0]) if self._parts == 1 else super().shuffle(permutations, passes)
+
+    def retarget(self, returns: Tensor) -> None:
+        """Write other value targets over those of the rows."""
+        self.rows.rows.returns.copy_(returns)
+
+
+class SharedMinibatches(Minibatches):
+    """Minibatches of several processes, which unite to those of a single one; arguments as of ``Minibatches``.
+
+    All processes draw the same permutation of all rows that count, numbered as one process would number them, and each
+    takes its own out of every part. The batch has its blocks.
+    """
+
+    def _counted(self) -> tuple[int, int]:
+        self._weights = self.rows.weights
+        self._numbers, total = _numbered(self._batch.counted_blocks(), self._processes)
+        return total, int(self._processes.sum(torch.tensor(float(self.rows.num_rows), dtype=torch.float64)))
+
+    def _epoch(self, order: Tensor, passes: int) -> Epoch:
         own = torch.full((self.total,), -1)  # on the host, where the lengths are wanted
         own[self._numbers] = torch.arange(len(self.rows))
         parts = [part[part >= 0] for part in own[order.cpu()].split(self.lengths)]
@@ -117,34 +173,14 @@ class Minibatches:
         own = torch.stack([self._weights[part].sum() for part in parts]).double()
         return (own / self._processes.sum(own.clone())).tolist()
 
-    def retarget(self, returns: Tensor) -> None:
-        """Write other value targets over those of the rows: one for each row of the batch that was given."""
-        shuffled = returns if self._keeps_all else self._kept(self._batch.with_columns(returns=returns)).rows.returns
-        self.rows.rows.returns.copy_(shuffled)
-
-    def _kept(self, batch: Experience) -> Experience:
-        return batch.with_blanks() if self._keeps_all else batch.counted()
-
-    def _permutation(self, generator: torch.Generator, passes: int) -> Tensor:
-        """A permutation of the rows, on their device: shuffling on the host would keep a GPU waiting."""
-        if self._device.type == "cpu":
-            return self._shuffler(self.total, self._parts, generator, passes)
-        if generator.device.type == self._device.type:
-            return torch.randperm(self.total, generator=generator, device=self._device)
-        seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))
-        generator = torch.Generator(self._device).manual_seed(seed)
-        order = torch.randperm(self.total, generator=generator, device=self._device)
-        return self._processes.first_says(order)  # another model of GPU may draw another from the same seed
-
     def normalised(self, epoch: Epoch) -> Experience:
         """The rows, with advantages of mean 0 and (unbiased) standard deviation 1 in each minibatch of all processes.
 
         Args:
             epoch: what ``shuffle`` returned.
         """
-        assert epoch.order is not None
         advantages = self.rows.rows.advantages
-        order, lengths = self.rows.row_order(epoch.order, epoch.lengths)
+        order, lengths = self.rows.row_order(epoch.shuffled, epoch.lengths)
         wholes = self._processes.sum(torch.tensor(lengths, dtype=advantages.dtype, device=advantages.device))
         shuffled = advantages[order].split(lengths)
         means = self._processes.sum(torch.stack([part.sum() for part in shuffled])) / wholes

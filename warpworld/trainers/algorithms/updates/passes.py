@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -62,12 +63,10 @@ class Passes:
 
     def shuffle(self, count: int) -> Epoch:
         """The minibatches of the present pass, or of more of them."""
-        if self.minibatches.is_whole:
-            return self.minibatches.whole()
         permutations = self._permutations
-        return self.minibatches.shuffle(
-            permutations if isinstance(permutations, torch.Generator) else permutations(self._done), count
-        )
+        if not isinstance(permutations, torch.Generator):
+            permutations = partial(permutations, self._done)
+        return self.minibatches.shuffle(permutations, count)
 
     def end(self, rows: Tensor, count: int) -> None:
         """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""

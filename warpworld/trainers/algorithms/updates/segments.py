@@ -14,10 +14,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from warpworld.policies.fused import Shuffler
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.settings import SegmentDraws
-from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches, Permutation
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
 
@@ -66,31 +65,21 @@ def draw(chances: Tensor, numbers: Tensor, count: int) -> Tensor:
     return keys.topk(count, largest=False).indices.sort().values
 
 
-class SegmentMinibatches(Minibatches):
+class Segments(Minibatches):
     """Draws minibatches of segments in place of shuffling rows.
 
     The rows have their weights in the column ``importance``. Probabilities stay the same through an update, as
-    advantages do.
+    advantages do. Segments without a row that counts are left out.
 
     Args:
         batch: rows of this process, which is the only one; a batch with blocks, see ``Batch``, or sequences.
         wanted: parts of the segments, of which a minibatch is as large as one.
         processes: this one.
-        keeps_all: as of ``Minibatches``.
-        shuffler: as of ``Minibatches``, which does nothing here.
         draws: the rule.
     """
 
-    def __init__(
-        self,
-        batch: Experience,
-        wanted: int,
-        processes: ProcessGroup,
-        keeps_all: bool,
-        shuffler: Shuffler,
-        draws: SegmentDraws,
-    ) -> None:
-        super().__init__(batch, wanted, processes, keeps_all, shuffler)
+    def __init__(self, batch: Experience, wanted: int, processes: ProcessGroup, draws: SegmentDraws) -> None:
+        super().__init__(batch, wanted, processes)
         self._draws, rows = draws, self.rows.rows
         self._segments: Tensor | None = None  # those that may be drawn; None for all
         self._members = _members(self.rows, draws.groups)
@@ -100,35 +89,35 @@ class SegmentMinibatches(Minibatches):
         weights[self._members] = importance(chances, draws.beta).expand(self._members.shape)
         self.rows = self.rows.with_columns(importance=weights)
         self._chances = chances
-        if mask is not None and not keeps_all:  # their number is read to the host
-            self._segments = mask.any(0).nonzero().squeeze(1)
-            self._chances = chances[self._segments]
-            self.num_rows = int(rows.mask.sum())  # type: ignore[union-attr]
+        if mask is not None:
+            self._leave_out(mask)
         self.total = len(self._chances)
         self._count = max(1, self.total // wanted)
 
-    @property
-    def is_whole(self) -> bool:
-        """False: minibatches are parts."""
-        return False
+    def _leave_out(self, mask: Tensor) -> None:
+        """Leave out segments without a row that counts, and such rows; their number is read to the host."""
+        self._segments = mask.any(0).nonzero().squeeze(1)
+        self._chances = self._chances[self._segments]
+        self.num_rows = int(mask.sum())
 
-    def count_of_numbers(self, passes: int = 1) -> tuple[int, int]:
+    def numbers(self, passes: int = 1) -> tuple[int, int]:
         """Uniform numbers that so many passes need: (draws, segments)."""
         return passes * self._draws.per_pass, self.total
 
     @spanned(ORDER)
-    def shuffle(self, permutations: torch.Generator | Tensor, passes: int = 1) -> Epoch:
+    def shuffle(self, permutations: Permutation, passes: int = 1) -> Epoch:
         """The next epoch.
 
         Args:
-            permutations: the generator that uniform numbers are drawn from; or such numbers, (draws * segments,).
+            permutations: the generator that uniform numbers are drawn from; or what gives such numbers,
+                (draws * segments,).
             passes: how many the epoch has.
         """
-        shape = self.count_of_numbers(passes)
+        shape = self.numbers(passes)
         if isinstance(permutations, torch.Generator):
             numbers = torch.rand(shape, dtype=torch.float64, generator=permutations, device=permutations.device)
         else:
-            numbers = permutations.view(shape)
+            numbers = permutations().view(shape)
         drawn = draw(self._chances, numbers.to(self._chances.device), self._count)
         if self._segments is not None:
             drawn = self._segments[drawn]
@@ -147,6 +136,24 @@ class SegmentMinibatches(Minibatches):
 
     def _kept(self, batch: Experience) -> Experience:
         return batch.with_blanks()
+
+    def _counted(self) -> tuple[int, int]:
+        return len(self.rows), len(self.rows.rows)
+
+
+class KeptSegments(Segments):
+    """Draws all segments, with the mask of rows that do not count; arguments as of ``Segments``.
+
+    How many count is then not read to the host, and no shape depends on it.
+    """
+
+    def _leave_out(self, mask: Tensor) -> None:
+        pass
+
+    @property
+    def single_rows(self) -> Batch:
+        """All rows."""
+        return self.rows.rows
 
 
 def _members(rows: Experience, groups: int) -> Tensor:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from warpworld.errors import ConfigError
-from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
-from warpworld.trainers.algorithms.updates.updates import Learner, Updates
+from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.targets import ValueUnits
+from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.learner import Learner
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, SharedMinibatches
+from warpworld.trainers.algorithms.updates.updates import Updates
 
 
 class SharedUpdates(Updates):
@@ -17,23 +22,33 @@ class SharedUpdates(Updates):
 
     Args:
         learner: the algorithm; its ``now`` leaves advantages as they are, since they are normalised here.
+        gradients: computes the gradients of its minibatches.
 
     Raises:
         ConfigError: it draws segments, of which each process has some alone.
     """
 
-    def __init__(self, learner: Learner) -> None:
-        super().__init__(learner)
+    minibatches = SharedMinibatches
+
+    def __init__(self, learner: Learner, gradients: Gradients) -> None:
+        super().__init__(learner, gradients)
         if (draws := learner.segment_draws()) is not None:
             text = f"priority_alpha is {draws.alpha:g}, but {learner.processes.size} processes learn together"
             raise ConfigError(f"{text}, expected one, which draws from all segments; set priority_alpha=null")
-        parameters = learner.parameters
+        learner.now, parameters = self.settings_at(0), learner.parameters
         self._summed = parameters.vector.new_zeros(len(parameters.vector) + len(learner.loss_diagnostics))
+
+    def settings_at(self, env_steps: int) -> Any:
+        """Settings by which a loss leaves advantages as they are."""
+        return super().settings_at(env_steps).model_copy(update={"norm_adv": False})
 
     def _passes_at_once(self, recomputes: bool) -> int:
         return 1
 
-    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
+    def _follow(self, units: ValueUnits, experience: Experience) -> None:
+        units.follow_together(experience, self.learner.processes)
+
+    def _epoch(self, minibatches: SharedMinibatches, epoch: Epoch) -> Tensor:  # type: ignore[override]
         normalises = self.learner.settings.norm_adv
         return self._steps(minibatches.normalised(epoch) if normalises else minibatches.rows, epoch)
 

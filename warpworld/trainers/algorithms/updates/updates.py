@@ -2,71 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy, moments, variance_of
-from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_gradient, fused_variance
+from warpworld.policies import moments, variance_of
+from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters, KLRate
-from warpworld.trainers.algorithms.settings import LossTerms, SegmentDraws
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
-from warpworld.trainers.algorithms.updates.gradients import InCpp, by_autograd, one_torch_thread
+from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.learner import Learner
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.updates.passes import Passes, Permutations, RecomputedTargets
-from warpworld.trainers.algorithms.updates.segments import SegmentMinibatches
+from warpworld.trainers.algorithms.updates.segments import Segments
 from warpworld.trainers.algorithms.updates.update_parts import Part, UpdateParts
-from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import GRADIENT, spanned_items
-
-
-class Learner(Protocol):
-    """An on-policy algorithm as its updates use it; ``OnPolicy`` documents each name."""
-
-    policy: Policy
-    processes: ProcessGroup
-    settings: Any
-    now: Any
-    learning_rate: float
-    loss_diagnostics: ClassVar[tuple[str, ...]]
-    passes_in_cpp: bool
-    parameters: FlatParameters
-    rate: KLRate | None
-    units: ValueUnits
-
-    @property
-    def num_epochs(self) -> int:
-        """Passes over a rollout, at most."""
-
-    @property
-    def may_end_early(self) -> bool:
-        """Whether ``is_enough`` is asked between passes."""
-
-    @property
-    def recomputes_targets(self) -> bool:
-        """Whether value targets change from pass to pass."""
-
-    def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
-        """Whether further passes are left out."""
-
-    def losses(self, minibatch: Experience) -> tuple[Tensor, dict[str, Tensor]]:
-        """Loss of a minibatch, and its diagnostics."""
-
-    def loss_terms(self) -> LossTerms | None:
-        """Terms of the loss; None leaves its gradient to autograd."""
-
-    def segment_draws(self) -> SegmentDraws | None:
-        """Rule by which minibatches are drawn; None shuffles rows."""
-
-    def targets(self, estimates: Sequence[Estimates] | None) -> Targets:
-        """Value targets of the rollout in the store."""
-
-    def take_in(self, observations: Tensor, total: int, mask: Tensor | None) -> None:
-        """Pass rows on to the normaliser of observations."""
 
 
 class Updates:
@@ -75,25 +27,26 @@ class Updates:
     Attributes:
         learner: the algorithm.
         estimates: what computes the targets of each group; None for torch or C++.
-        keeps_all: whether rows that do not count are shuffled too, with no weight: no shape depends on how many there
-            are.
+        minibatches: shuffles the rows of an update.
+        segments: draws segments in place of that.
         diagnostics: names of the metrics that an update gives.
         passes: of the latest update.
 
     Args:
         learner: the algorithm.
+        gradients: computes the gradients of its minibatches.
     """
 
-    keeps_all = False
+    minibatches: type[Minibatches] = Minibatches
+    segments: type[Segments] = Segments
     estimates: Sequence[Estimates] | None = None
 
-    def __init__(self, learner: Learner) -> None:
-        self.learner = learner
+    def __init__(self, learner: Learner, gradients: Gradients) -> None:
+        self.learner, self.gradients = learner, gradients
         self.passes = Passes((*learner.loss_diagnostics, "grad_norm"), learner.parameters.gradient)
         self.diagnostics = (*self.passes.names, "explained_variance")
         self._found = learner.parameters.vector.new_zeros(len(self.diagnostics))
         self._shuffler = Shuffler()
-        self._in_cpp: InCpp | None = None  # of the present update; None if torch computes its gradients
 
     # ---- whole updates -----------------------------------------------------------------------------------------------
     def from_rollout(self, generator: torch.Generator) -> None:
@@ -112,27 +65,26 @@ class Updates:
         """Set the learning rate of the updates that follow."""
         self.learner.parameters.learning_rate = rate
 
+    def settings_at(self, env_steps: int) -> Any:
+        """The settings of an update, with the values of schedules."""
+        return self.learner.settings.at(env_steps)
+
     def forget(self) -> None:
         """Keep nothing that depends on where the optimiser's tensors lie; call it after they were loaded."""
 
     # ---- parts of an update ------------------------------------------------------------------------------------------
     def _run(self, begin: Part, recomputes: bool) -> None:
         """One update from the rows that ``begin`` settles."""
-        learner = self.learner
-        fused = fused_gradient(learner.policy)
-        terms = None if fused is None else learner.loss_terms()
-        self._in_cpp = None
-        if fused is not None and terms is not None:
-            self._in_cpp = InCpp(fused, terms.in_cpp(), learner.policy, learner.parameters)
-        with one_torch_thread() if self._in_cpp is not None else contextlib.nullcontext():
+        with self.gradients.around():
             self._parts(begin, self._passes_at_once(recomputes)).run()
         self.passes.drop()
 
     def _passes_at_once(self, recomputes: bool) -> int:
-        """Passes that are one call: all of them in C++ if nothing is done between two."""
+        """Passes that are one call: more than one if nothing is done between two."""
         learner = self.learner
-        in_cpp = self._in_cpp is not None and learner.passes_in_cpp
-        return learner.num_epochs if in_cpp and not recomputes and not learner.may_end_early else 1
+        if recomputes or learner.may_end_early:
+            return 1
+        return self.gradients.passes_at_once(learner.num_epochs)
 
     def _parts(self, begin: Part, at_once: int) -> UpdateParts:
         """An update from the rows that ``begin`` settles; the first part takes so many passes."""
@@ -156,7 +108,7 @@ class Updates:
         # advantages and value targets of the rollout's rows, and the scale of values
         targets, units = self.learner.targets(self.estimates), self.learner.units
         experience = self._experience(targets)
-        units.follow(experience)
+        self._follow(units, experience)
         # the first pass over the rows
         recomputed = (lambda: units.of_returns(targets.recomputed())) if targets.recomputes else None
         self._begin(units.of_experience(experience), permutations, recomputed)
@@ -164,10 +116,17 @@ class Updates:
     def _experience(self, targets: Targets) -> Experience:
         return targets.experience()
 
+    def _follow(self, units: ValueUnits, experience: Experience) -> None:
+        """Let the units of values follow the returns."""
+        units.follow(experience)
+
     def _begin(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         wanted, processes = self.learner.settings.num_minibatches, self.learner.processes
-        of, draws = (batch, wanted, processes, self.keeps_all, self._shuffler), self.learner.segment_draws()
-        minibatches = Minibatches(*of) if draws is None else SegmentMinibatches(*of, draws)
+        draws = self.learner.segment_draws()
+        if draws is None:
+            minibatches = self.minibatches(batch, wanted, processes, self._shuffler)
+        else:
+            minibatches = self.segments(batch, wanted, processes, draws)
         self.passes.begin(minibatches, permutations, recomputed)
         if self.learner.rate is not None:
             self.learner.rate.begin()
@@ -195,26 +154,17 @@ class Updates:
     # ---- steps of the optimiser --------------------------------------------------------------------------------------
     def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
         """The passes of an epoch; returns the diagnostics of each minibatch, (minibatches, ``Passes.names``)."""
-        learner, rows = self.learner, minibatches.rows
-        # all steps in one call of C++
-        if self._in_cpp is not None and learner.passes_in_cpp:
-            found = self._in_cpp.steps(rows, epoch, learner.settings.max_grad_norm, learner.rate)
-            if found is not None:
-                return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]]
-        # or one by one
-        return self._steps(rows, epoch)
+        rows = minibatches.rows
+        found = self.gradients.steps(rows, epoch)
+        if found is None:
+            return self._steps(rows, epoch)
+        return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]]
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor:
-        gradients = spanned_items(GRADIENT, self._gradients(rows, epoch))
+        gradients = spanned_items(GRADIENT, self.gradients(rows, epoch))
         return self.passes.rows_of(
             [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
         )
-
-    def _gradients(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
-        """Leave each minibatch's gradient in the parameters' ``grad`` and give its diagnostics, none without a row."""
-        if self._in_cpp is not None:
-            return self._in_cpp.gradients(rows, epoch)
-        return by_autograd(rows, epoch, self.learner.losses, self.learner.parameters)
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         """One step along the present gradient; adds its length to the loss's diagnostics."""

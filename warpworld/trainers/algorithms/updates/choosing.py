@@ -1,0 +1,81 @@
+"""Choice of how an on-policy algorithm's updates are executed: the only place of ``updates`` that asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from warpworld.errors import ConfigError
+from warpworld.policies.fused import fused_gradient
+from warpworld.trainers.algorithms.settings import LossTerms
+from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
+from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
+from warpworld.trainers.algorithms.updates.gradients import ByAutograd, Gradients, InCpp
+from warpworld.trainers.algorithms.updates.kernel_gradients import ByKernels
+from warpworld.trainers.algorithms.updates.layer_backward import give_backward_kernels
+from warpworld.trainers.algorithms.updates.learner import Learner, Terms
+from warpworld.trainers.algorithms.updates.shared_updates import SharedUpdates
+from warpworld.trainers.algorithms.updates.update_parts import Part
+from warpworld.trainers.algorithms.updates.updates import Updates
+from warpworld.trainers.collecting import Collector
+
+
+def choose_updates(learner: Learner, collector: Collector | None = None) -> Updates:
+    """What does a learner's updates.
+
+    Args:
+        learner: the algorithm; its policy is fused already where it is to be.
+        collector: of an unsealed world, whose rollouts it learns from; None for rows from elsewhere.
+    """
+    if learner.processes.several:
+        return SharedUpdates(learner, _gradients_on_host(learner))
+    if collector is None or not collector.world.captures:
+        return Updates(learner, _gradients_on_host(learner))
+    capture = collector.world.capture_update if collector.graph_steps else _as_it_is
+    return CapturedUpdates(learner, _gradients_on_device(learner, collector), collector, capture)
+
+
+def _gradients_on_host(learner: Learner) -> Gradients:
+    """In C++ if the policy's networks and the loss are there; else by torch."""
+    networks = fused_gradient(learner.policy)
+    if networks is None or learner.loss_terms() is None:
+        return ByAutograd(learner)
+    return InCpp(learner, networks, _terms_of(learner))
+
+
+def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
+    """By kernels, for losses and the way back through narrow layers, where there are such and they are wanted."""
+    if not collector.uses_kernels:
+        return ByAutograd(learner)
+    give_backward_kernels(learner.policy, collector.world)
+    loss = choice_loss(learner.policy, collector.world)
+    return (
+        ByAutograd(learner)
+        if loss is None or learner.loss_terms() is None
+        else ByKernels(learner, loss, _terms_of(learner))
+    )
+
+
+def _terms_of(learner: Learner) -> Terms:
+    """A function that gives the terms of the present loss, of a learner that has some.
+
+    Raises:
+        ConfigError: from the function: the learner gives none any more.
+    """
+
+    def present() -> LossTerms:
+        terms = learner.loss_terms()
+        if terms is None:
+            raise ConfigError(
+                f"{type(learner).__name__}: loss_terms() gives None, but gave terms when the run began; "
+                "let it give terms always or never"
+            )
+        return terms
+
+    return present
+
+
+def _as_it_is(run: Part, tensors: Sequence[Tensor]) -> Part:
+    """A part of an update without a CUDA graph."""
+    return run
