@@ -11,7 +11,12 @@ from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy
 from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
-from warpworld.trainers.algorithms.settings import LossTerms, OffPolicySettings, OnPolicySettings, TransitionSettings
+from warpworld.trainers.algorithms.settings import (
+    LossTerms,
+    OffPolicySettings,
+    OnPolicySettings,
+    TransitionSettings,
+)
 from warpworld.trainers.algorithms.target_network import TargetNetwork
 from warpworld.trainers.processes import ALONE, ProcessGroup
 
