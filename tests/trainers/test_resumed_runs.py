@@ -18,6 +18,7 @@ ONE = {"num_minibatches": 2, "update_epochs": 2}
 SEGMENTS = {"num_minibatches": 2, "priority_alpha": 0.7, "replay_ratio": 1.0}
 OFF_POLICY = {"replay_size": 120, "learning_starts": 30, "batch_size": 16, "updates": 2, "model": {"hidden_sizes": [8]}}
 DQN = {"algorithm": "dqn", "target_every": 3, **OFF_POLICY}
+WINDOWS = {"burn_in": 2, "train_length": 5, "n_step": 2}
 MEMORY = {"recurrent": "lstm", "recurrent_size": 5}
 TRANSFORMER = {"recurrent": "transformer", "recurrent_size": 4, "recurrent_heads": 2, "recurrent_window": 3}
 REMEMBERING_CRITIC = {**ONE, "algorithm": "mappo", "recurrent_critic": True, "model": MEMORY}
@@ -76,7 +77,7 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "policy": {
             "left": {**ONE, "model": {"type": "tests.policies.stateful_models:Recent", "width": 5}},
             "right": {
-                **{**DQN, "algorithm": "r2d2", "replay_size": 180, "burn_in": 2, "train_length": 5, "n_step": 2},
+                **{**DQN, **WINDOWS, "algorithm": "r2d2", "replay_size": 180},
                 "model": {"type": "tests.policies.stateful_models:Valueless", "width": 4},
             },
         },
@@ -137,6 +138,15 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
             "left": {**DQN, "algorithm": "qmix", "priority_alpha": 0.6, "n_step": 2},
             "middle": {"algorithm": "random"},
             "right": {**DQN, "algorithm": "vdn"},
+        },
+    },
+    "vdn beside qmix, with memories": {
+        "name": "tests.trainers.replay.stated:Stated",
+        "env": {"dying": 0.1, "cutting": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},
+        "policy": {
+            "left": {**DQN, **WINDOWS, "algorithm": "qmix", "priority_alpha": 0.6, "model": MEMORY},
+            "middle": {"algorithm": "random"},
+            "right": {**DQN, **WINDOWS, "algorithm": "vdn", "model": {**MEMORY, "recurrent": "gru"}},
         },
     },
     "ppo beside dqn": {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": DQN}},

@@ -77,6 +77,7 @@ KINDS = {
     "dqn, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="dqn"),
     "dqn, stack": Kind(PICTURE, Discrete(3), PIXELS_MODEL, algorithm="dqn", settings={"frame_stack": 3}),
     "qmix, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="qmix"),
+    "qmix, gru, mask": Kind(FLOATS, CHOICES, GRU, masked=True, algorithm="qmix"),
     "mappo, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="mappo"),
     "mappo, lstm": Kind(FLOATS, Discrete(3), LSTM, algorithm="mappo"),
     "sac": Kind(FLOATS, BOUNDED, algorithm="sac"),

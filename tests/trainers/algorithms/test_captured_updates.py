@@ -43,6 +43,10 @@ WAYS = {
     },
     "rmsprop": {**DQN, "optimizer": "rmsprop", "optimizer_eps": 1e-5, "priority_beta": [[0, 0.4], [500, 1.0]]},
     "qmix": {**DQN, "algorithm": "qmix", "priority_alpha": 0.6},
+    "qmix with a memory": {
+        **{**DQN, "algorithm": "qmix", "burn_in": 2, "train_length": 6, "n_step": 2},
+        "model": {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 4},
+    },
     "sac": {**SAC, "priority_alpha": 0.6},
     "td3": {**SAC, "algorithm": "ddpg", "td3": True},  # every other update moves the actor: two graphs
 }

@@ -190,10 +190,6 @@ def test_a_team_s_value_never_falls_as_an_agent_s_rises(algorithm: str) -> None:
             "policy of its own",
         ),
         (
-            {"groups": ["left"], "model": {"recurrent": "lstm"}},
-            "policy.all.model.recurrent is lstm, but vdn learns from transitions, expected null",
-        ),
-        (
             {"groups": ["left"], "first_priority": "actor"},
             "policy.all.first_priority is actor, but the values that agents act by are not the team's, which vdn "
             "learns, expected max",

@@ -59,19 +59,17 @@ class TransformerLayer(nn.Module):
             reach: see there.
         """
         seen = self.before_attention(read)
-        heads = [
-            layer(part).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for layer, part in (
-                (self.queries, seen[:, -hidden.shape[1] :]),
-                (self.keys, seen),
-                (self.values, seen),
-            )
-        ]
+        queries = self._of_heads(self.queries(seen[:, -hidden.shape[1] :]))
+        keys, values = self._of_heads(self.keys(seen)), self._of_heads(self.values(seen))
         scores = self.bias[:, reach.distances].masked_fill(~reach.allowed.unsqueeze(1), float("-inf"))
-        found = functional.scaled_dot_product_attention(*heads, attn_mask=scores.to(heads[0].dtype))
+        found = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=scores.to(queries.dtype))
         hidden = hidden + widened(self.joined(found.transpose(1, 2).flatten(2)))
         inner = self.wide(self.before_perceptron(hidden)).relu()
         return hidden + widened(self.narrow(inner))
+
+    def _of_heads(self, x: Tensor) -> Tensor:
+        """(S, steps, size) -> (S, heads, steps, size / heads)."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
 class Transformer(nn.Module):

@@ -7,7 +7,7 @@ from warpworld.policies.networks.central_critic import (
     RecurrentActorAndCritic,
     RecurrentActorWithCritic,
 )
-from warpworld.policies.networks.mixing import MonotonicMixer, Sum, TeamQNetwork
+from warpworld.policies.networks.mixing import Mixes, MonotonicMixer, RecurrentTeamQNetwork, Sum, TeamQNetwork
 from warpworld.policies.networks.mlp import MLP
 from warpworld.policies.networks.multi_input import MultiInput
 from warpworld.policies.networks.q_network import DuelingHeads, QNetwork, RecurrentQNetwork, of_choices
@@ -19,12 +19,14 @@ __all__ = [
     "CriticThatRemembers",
     "Critics",
     "DuelingHeads",
+    "Mixes",
     "MonotonicMixer",
     "MultiInput",
     "QNetwork",
     "RecurrentActorAndCritic",
     "RecurrentActorWithCritic",
     "RecurrentQNetwork",
+    "RecurrentTeamQNetwork",
     "SquashedHead",
     "Sum",
     "TanhHead",

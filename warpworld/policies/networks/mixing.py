@@ -7,39 +7,53 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from warpworld.policies.layers import HIDDEN_GAIN, in_float32, linear, run_layers
-from warpworld.policies.networks.q_network import DuelingHeads, QNetwork
+from warpworld.policies.networks.q_network import DuelingHeads, QNetwork, RecurrentQNetwork
 
 HYPERNETWORK_GAIN = 0.01  # of what computes weights from a state
 
 
-class TeamQNetwork(QNetwork):
-    """The agents' shared network, as a model's ``actor``, and a mixer that learning alone reads.
+class Mixes:
+    """Base of networks of teams, with a mixer that learning alone reads.
 
     Attributes:
-        mixer: agents' values (B, N) and state (B, numbers) -> the team's (B,).
+        mixer: agents' values (..., N) and state (..., numbers) -> the team's (...).
     """
+
+    mixer: nn.Module
+
+    def mix(self, values: Tensor, takes_part: Tensor, state: Tensor) -> Tensor:
+        """The team's value: (...) float32. An agent that takes no part adds nothing; a team of none has the value 0.
+
+        Args:
+            values: (..., N) float32, of what each agent does.
+            takes_part: (..., N) bool.
+            state: (..., numbers) float32.
+        """
+        mixed = self.mixer(torch.where(takes_part, values, 0.0), state)
+        return torch.where(takes_part.any(-1), mixed, 0.0)
+
+
+class TeamQNetwork(Mixes, QNetwork):
+    """The agents' shared network, as a model's ``actor``, and a mixer."""
 
     def __init__(self, encoder: nn.Module, heads: DuelingHeads, mixer: nn.Module) -> None:
         super().__init__(encoder, heads)
         self.mixer = mixer
 
-    def mix(self, values: Tensor, takes_part: Tensor, state: Tensor) -> Tensor:
-        """The team's value: (B,) float32. An agent that takes no part adds nothing; a team of none has the value 0.
 
-        Args:
-            values: (B, N) float32, of what each agent does.
-            takes_part: (B, N) bool.
-            state: (B, numbers) float32.
-        """
-        mixed = self.mixer(torch.where(takes_part, values, 0.0), state)
-        return torch.where(takes_part.any(-1), mixed, 0.0)
+class RecurrentTeamQNetwork(Mixes, RecurrentQNetwork):
+    """The agents' shared network with a memory for each of them, and a mixer."""
+
+    def __init__(self, encoder: nn.Module, cell: nn.Module, heads: DuelingHeads, mixer: nn.Module) -> None:
+        super().__init__(encoder, cell, heads)
+        self.mixer = mixer
 
 
 class Sum(nn.Module):
     """VDN's mixer (Sunehag et al. 2017, arXiv 1706.05296): the team's value is the sum of its agents'."""
 
     def forward(self, values: Tensor, state: Tensor) -> Tensor:
-        """Implement ``TeamQNetwork``."""
+        """Implement ``Mixes``."""
         return values.sum(-1)
 
 
@@ -68,7 +82,7 @@ class MonotonicMixer(nn.Module):
         self.base = _weights(state_size, width, 1, 0.0)
 
     def forward(self, values: Tensor, state: Tensor) -> Tensor:
-        """Implement ``TeamQNetwork``."""
+        """Implement ``Mixes``."""
         weights = run_layers(self.first, state).abs().unflatten(-1, self._shape)
         hidden = functional.elu((values.unsqueeze(-1) * weights).sum(-2) + in_float32(self.bias, state))
         second, base = run_layers(self.second, state), run_layers(self.base, state)

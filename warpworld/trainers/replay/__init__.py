@@ -7,6 +7,8 @@ from warpworld.trainers.replay.replay_base import Replay
 from warpworld.trainers.replay.size import settle_size
 from warpworld.trainers.replay.team_replay import TeamReplay, TeamSizes
 from warpworld.trainers.replay.team_transitions import TeamTransitions
+from warpworld.trainers.replay.team_window_replay import TeamWindowReplay, TeamWindowSizes
+from warpworld.trainers.replay.team_windows import TeamWindows
 from warpworld.trainers.replay.transition_replay import ReplaySizes, TransitionReplay
 from warpworld.trainers.replay.transitions import Transitions
 from warpworld.trainers.replay.window_replay import WindowReplay, WindowSizes
@@ -22,6 +24,9 @@ __all__ = [
     "TeamReplay",
     "TeamSizes",
     "TeamTransitions",
+    "TeamWindowReplay",
+    "TeamWindowSizes",
+    "TeamWindows",
     "TransitionReplay",
     "Transitions",
     "WindowReplay",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from warpworld.trainers.replay.replay_base import Replay
 
 _OF_ROWS = ("takes_part", "finals_before", "team_rewards", "team_takes_part")  # besides those called ring_...
-_OF_BLOCKS = ("window_states",)  # written where a block of several rows begins
+_OF_BLOCKS = ("window_states", "window_cuts")  # written where a block of several rows begins
 _SLOTS = ("finals", "finals_mask", "finals_state")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from warpworld.environment import Array
-from warpworld.managers import Kept
+from warpworld.managers import Kept, Step
 from warpworld.trainers.collecting import Actor, Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import add_arrays
@@ -87,20 +88,28 @@ class WindowReplay(Replay):
     def _add_arrays(self) -> dict[str, str]:
         """Add states and the batch; gives their names by those of the kernels' parameters."""
         policy_agents, sizes = self.policy_agents, self.sizes
-        length, steps, batch = sizes.length, sizes.train_length, sizes.batch_size
+        length, steps, batch, members = sizes.length, sizes.train_length, sizes.batch_size, self.members
         kept = (sizes.slots, self.world.num_envs, policy_agents.size, sizes.state_size)
         arrays: list[tuple[Array, Kept]] = [
             (Array("window_states", "float32", kept, "world", initial=0.0), "history"),
             (
                 Array(
-                    "batch_observations", policy_agents.rows.dtype, (length, batch, policy_agents.rows.size), "world"
+                    "batch_observations",
+                    policy_agents.rows.dtype,
+                    (length, batch, *members, policy_agents.rows.size),
+                    "world",
                 ),
                 "derived",
             ),
-            (Array("batch_states", "float32", (batch, sizes.state_size), "world"), "derived"),
+            (Array("batch_states", "float32", (batch, *members, sizes.state_size), "world"), "derived"),
             (Array("batch_starts", "bool", (length, batch), "world"), "derived"),
             (
-                Array("batch_actions", policy_agents.action_dtype, (steps, batch, policy_agents.action_size), "world"),
+                Array(
+                    "batch_actions",
+                    policy_agents.action_dtype,
+                    (steps, batch, *members, policy_agents.action_size),
+                    "world",
+                ),
                 "derived",
             ),
             (Array("batch_returns", "float32", (steps, batch), "world"), "derived"),
@@ -111,7 +120,7 @@ class WindowReplay(Replay):
         if self.ring.constants["CUTTING"]:
             arrays.append((Array("window_cuts", "bool", kept[:3], "world", initial=False), "history"))
         if self.ring.choices:
-            allowed = (steps + sizes.n_step, batch, self.ring.choices)
+            allowed = (steps + sizes.n_step, batch, *members, self.ring.choices)
             arrays.append((Array("batch_mask", "bool", allowed, "world"), "derived"))
         aliases = add_arrays(self.world, policy_agents.name, arrays)
         # placeholders for arrays that kernels name but this replay does not have; they are never read
@@ -125,7 +134,7 @@ class WindowReplay(Replay):
             "BURN_IN": sizes.burn_in,
             "TRAIN": sizes.train_length,
             "STRIDE": sizes.train_length,
-            "STATE_SIZE": sizes.state_size,
+            "STATE_SIZE": math.prod(self.members) * sizes.state_size,
             "FINALS": 0,
         }
         self.build("windows.cu", constants, sizes.length * sizes.batch_size, eta=sizes.eta)
@@ -135,10 +144,20 @@ class WindowReplay(Replay):
         world, ring, priorities = self.world, self.ring, self.priorities
         self._keep_states = world.program(self._states.steps())
         self._advance = world.program([*ring.advance(), *self._states.steps()])
-        self._settle = world.program([*ring.settle(), self.step("set_first_leaves"), *priorities.add_up_steps()])
+        self._settle = world.program(
+            [*ring.settle(), *self._note(), self.step("set_first_leaves"), *priorities.add_up_steps()]
+        )
         names = ["gather", "gather_memory", "gather_choices", *(["gather_masks"] if ring.choices else [])]
         names.append("gather_observations" if self.policy_agents.rows.is_plain else "gather_bytes")
-        self._draw = world.program([*priorities.draw_steps(), *map(self.step, names)])
+        self._draw = world.program([*priorities.draw_steps(), *map(self.step, names), *self._gather()])
+
+    def _note(self) -> list[Step]:
+        """Further launches on an iteration's rows, before those that decide which windows can be drawn."""
+        return []
+
+    def _gather(self) -> list[Step]:
+        """Further launches that gather a batch."""
+        return []
 
     # ---- around an iteration's steps ---------------------------------------------------------------------------------
     def begin(self) -> None:
