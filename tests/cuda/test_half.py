@@ -120,3 +120,14 @@ def test_the_refusal_says_what_to_write(tmp_path: Path) -> None:
         r"convert one of the two\n"
     )
     assert re.search(said, str(refusal(tmp_path, ["x[0] = h * 2.0f"])))
+
+
+@pytest.mark.cpu_backend
+@pytest.mark.parametrize("word", ["__half", "half", "__half2"])
+def test_the_refusal_names_the_header_that_is_missing(tmp_path: Path, word: str) -> None:
+    source = tmp_path / "lacks.cu"
+    source.write_text(f'extern "C" __global__ void step({word}* h) {{}}\n')
+    with pytest.raises(BuildError) as raised:
+        World(environment(source, [Array("h", "float16", (2,))], resets=()), 1).reset()
+    first = str(raised.value).splitlines()[0]
+    assert first.startswith(f"{source}:1:") and "; write `#include <half.cuh>` above for numbers of 16 bits" in first

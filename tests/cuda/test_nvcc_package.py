@@ -189,6 +189,7 @@ class Blocks(BlockEnvironment):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize(
     "blocks",
     [
@@ -199,13 +200,14 @@ class Blocks(BlockEnvironment):
 )
 def test_blocks(
     blocks: tuple[Block, ...],
+    dtype: str,
     sources: list[KernelSource],
     check: Callable[[KernelSource], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(CpuBackend, "side_by_side", True)
     monkeypatch.setattr(Blocks, "blocks", blocks)
-    World(Blocks(plans="box", cameras=(0.0, 180.0), subsample=4), num_envs=2, device="cpu")
+    World(Blocks(plans="box", cameras=(0.0, 180.0), subsample=4, dtype=dtype), num_envs=2, device="cpu")
     check(sources[-1])
 
 

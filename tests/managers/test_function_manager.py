@@ -117,6 +117,10 @@ class TestArrays:
                 expected = f"the array is {dtype}: write `const {C_NAMES[dtype]}* of_{dtype}`{header}"
                 assert told == f"`const {c_type}* of_{dtype}`: {expected}"
 
+    def test_a_half_that_is_passed_by_value_needs_its_header(self, make: Make) -> None:
+        expected = "'of_float16' is an array, not a number: write `__half* of_float16`, and `#include <half.cuh>` above"
+        assert refusal(make, "float of_float16") == f"`float of_float16`: {expected}"
+
     def test_vector_types_read_the_last_dimension(self, make: Make) -> None:
         assert bind(make, "float2* loc") == Argument("loc", 0, "float32")
         assert bind(make, "const int4* cells") == Argument("cells", 0, "int32")

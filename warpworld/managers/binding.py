@@ -171,8 +171,7 @@ class Binding:
         array = self._data.array(name)
         # its dtype and last dimension
         if dtype != array.dtype:
-            header = ", and `#include <half.cuh>` above" if array.dtype == "float16" else ""
-            return f"the array is {array.dtype}: write `{self._pointer_to(array, parameter)}`{header}"
+            return f"the array is {array.dtype}: write `{self._pointer_to(array, parameter)}`{_header_of(array)}"
         if _splits_wrongly(array, components):
             return (
                 f"the array's last dimension is {_last_dimension(array)}, not {components}: "
@@ -197,8 +196,9 @@ class Binding:
         if name not in self._scalars:
             array = self._aliases.get(name, name)
             if array in self._data:
-                expected = self._pointer_to(self._data.array(array), parameter)
-                return f"'{name}' is an array, not a number: write `{expected}`"
+                of_name = self._data.array(array)
+                expected = f"`{self._pointer_to(of_name, parameter)}`{_header_of(of_name)}"
+                return f"'{name}' is an array, not a number: write {expected}"
             return f"no parameter or world constant of that name.{_nearest(name, self._scalars, self._data)}"
         # its value in the parameter's type
         number = self._scalars[name]
@@ -294,6 +294,11 @@ def _unknown_type(parameter: Parameter) -> str:
     known = "write it out as one such as float, int, bool or float2"
     own = "" if parameter.pointer else ", or define a struct of that name in the file or in what it includes"
     return f"type `{parameter.type}` is not known; {known}{own}"
+
+
+def _header_of(array: Array) -> str:
+    """The header that an array's type comes from, for the end of a message; empty where none is needed."""
+    return ", and `#include <half.cuh>` above" if array.dtype == "float16" else ""
 
 
 def _splits_wrongly(array: Array, components: int) -> bool:

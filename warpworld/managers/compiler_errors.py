@@ -22,6 +22,9 @@ HALVES_FILE = str(INCLUDE_FOLDER / "half.cuh")
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
 _ERROR = re.compile(r"\berror(?: #\S+)?:")
 _SIXTEEN = re.compile(r"\b(__half2?|half2?|__nv_bfloat162?)\b")
+_NO_HALVES = re.compile(  # between quotes of any kind
+    r"\W(?:__)?half2?\W (?:was not declared|is undefined|does not name a type)|unknown type name \W(?:__)?half2?\W"
+)
 _GUTTER = re.compile(r"^ *\d* \| ?")  # of g++ and clang++, with the line's number
 _CARET = re.compile(r"^[ \t~]*\^[ ~^-]*$")  # NVRTC keeps tabs
 _TOO_MUCH_SHARED = re.compile(
@@ -141,7 +144,9 @@ def _line_at(place: str) -> str:
 
 
 def _of_halves(first: str, log: str) -> str:
-    """Advice for a kernel that used an operator that halves do not have; else empty."""
+    """Advice for a kernel that lacks their header or used an operator that halves do not have; else empty."""
+    if _NO_HALVES.search(log):
+        return "; write `#include <half.cuh>` above for numbers of 16 bits"
     if "deleted" in first and HALVES_FILE in log:
         return "; a __half is only stored: make it a float with __half2float, and a half of a float with __float2half"
     if "ambiguous" in first and _SIXTEEN.search(first):

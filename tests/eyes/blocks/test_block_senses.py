@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 import torch
 
 from tests.eyes.arenas import distances
-from tests.eyes.blocks.block_worlds import ALL, NOTHING, SMALL, act, made, place
+from tests.eyes.blocks.block_worlds import ALL, NOTHING, SMALL, act, declared, made, place
 from tests.eyes.floor_oracle import FACET_COLOURS, bilinear
 from tests.eyes.raycast_oracle import look
 from tests.packaged import packaged
 from warpworld.drawing import Drawing, Image, Wedges
+from warpworld.errors import BindError, DeclarationError
 from warpworld.eyes.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
+from warpworld.eyes.blocks.senses import Camera
 
 
 @pytest.mark.heavy
@@ -138,3 +141,50 @@ def test_a_picture_shows_the_cameras_that_there_are(senses: tuple[Any, ...], str
     assert shown == 2 * strips * [(1, world.environment.params.pixels, 3)]
     wedges = [mark for mark in drawing.marks if isinstance(mark, Wedges)]
     assert [np.size(mark.direction) for mark in wedges] == [min(strips, 1)] * 2
+
+
+# --- numbers of 16 bits -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cameras", [(RGB(), Depth(), AgentPixels()), (RGB(),), (Depth(),)], ids=str)
+def test_pixels_of_float16_are_the_nearest_to_those_of_float32(cameras: tuple[Camera, ...]) -> None:
+    blocks = (MomentumMovement(), *cameras, IMU(), RandomSpawns())
+    floats, halves = (made(*blocks, cameras=(0.0, 90.0), dtype=dtype) for dtype in ("float32", "float16"))
+    for world in (floats, halves):
+        act(world, NOTHING, NOTHING)
+    for name, seen in floats.observations("agent").items():  # type: ignore[union-attr]
+        found = halves.observations("agent")[name]  # type: ignore[index]
+        wanted = torch.float32 if name == "imu" else torch.float16
+        assert found.dtype == wanted and torch.equal(found, seen.to(wanted))
+        assert name == "imu" or seen.std() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("dtype", "message"),
+    [
+        ("float64", "dtype='float64': expected 'float32' or 'float16'"),
+        (16, "dtype=16: expected 'float32' or 'float16'"),
+        ("float16", "dtype='float16' has no effect: none of the blocks is a camera, such as RGB()"),
+    ],
+)
+def test_dtypes_that_are_refused(dtype: Any, message: str) -> None:
+    with pytest.raises(DeclarationError) as error:
+        declared(MomentumMovement(), IMU(), dtype=dtype)
+    assert str(error.value).startswith(f"Blocks: {message}") and "\n" not in str(error.value)
+
+
+class OwnCamera(RGB):
+    """A camera whose kernel writes floats alone."""
+
+    half_header = None
+
+
+def test_a_camera_of_ones_own_that_writes_floats() -> None:
+    with pytest.raises(BindError) as error:
+        made(MomentumMovement(), OwnCamera(), RandomSpawns(), dtype="float16")
+    assert re.search(
+        r"rgb\.cuh:\d+: kernel 'see_rgb', parameter `float\* observations_rgb`: the array is float16: write "
+        r"`__half\* observations_rgb`, and `#include <half\.cuh>` above$",
+        str(error.value),
+    )

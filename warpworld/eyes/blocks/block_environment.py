@@ -14,7 +14,7 @@ from warpworld.environment import Array, Kernel, Phase, Range, placed_groups
 from warpworld.errors import DeclarationError
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.blocks.lives import RandomLifespans
-from warpworld.eyes.blocks.senses import looking_once
+from warpworld.eyes.blocks.senses import Camera, PixelDtype, looking_once
 from warpworld.eyes.drawing import CAMERAS, draw_indoor
 from warpworld.eyes.indoor import Indoor, IndoorParams
 
@@ -29,6 +29,7 @@ class BlockParams(IndoorParams):
     ang_speed: Annotated[float, Range(above=0)] = 90.0  # degrees a second, of SimpleMovement
     cameras: tuple[float, ...] = (0.0,)  # degrees to the left of the heading, of each camera of an agent
     episode_length: Annotated[int, Range(2, 2**31 - 1)] = 500  # steps; RandomLifespans draws from half of them to all
+    dtype: PixelDtype = "float32"  # of what cameras show; float16 takes half the memory
     # ----
     num_cameras: int = field(init=False, default=1)
 
@@ -81,6 +82,7 @@ class BlockEnvironment(Indoor):
         if twice is not None:
             raise DeclarationError(f"{self.name}: blocks has {twice} twice, expected one of a kind")
         self._check_episode_length()
+        self._check_dtype()
         self._blocks: list[Block] = looking_once(self.blocks)
 
     def _check_episode_length(self) -> None:
@@ -94,10 +96,18 @@ class BlockEnvironment(Indoor):
                 "time limits from it, or declare episode_length in Params for rules of your own that read it"
             )
 
+    def _check_dtype(self) -> None:
+        """Refuse a dtype of pixels where no camera shows any."""
+        if self.params.dtype != "float32" and not any(isinstance(block, Camera) for block in self.blocks):
+            raise DeclarationError(
+                f"{self.name}: dtype={self.params.dtype!r} has no effect: none of the blocks is a camera, such as RGB()"
+            )
+
     @property
     def includes(self) -> tuple[str, ...]:  # type: ignore[override]
         """The headers of the blocks' kernels."""
-        return tuple(block.header for block in self._blocks if block.header is not None)
+        headers = [block.header_for(self.params) for block in self._blocks]
+        return tuple(header for header in headers if header is not None)
 
     # ---- what agents see and do --------------------------------------------------------------------------------------
     def senses(self) -> dict[str, Box]:
