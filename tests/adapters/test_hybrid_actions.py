@@ -200,6 +200,7 @@ def test_stable_baselines3_has_no_such_policies() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.cpu_backend
 def test_torchrl() -> None:
     envs = pytest.importorskip("torchrl.envs")
     with warnings.catch_warnings():
