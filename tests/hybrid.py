@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary
 
 from warpworld import Array, Environment, Group, masked_phase
@@ -42,18 +44,18 @@ class MaskedHybrid(Hybrid):
 
     requested = ("action_mask",)
 
-    def phases(self) -> Sequence[object]:
+    def phases(self) -> Sequence[Any]:
         """Steps with masks behind them."""
         return ["step", self.forbid]
 
-    def resets(self) -> Sequence[object]:
+    def resets(self) -> Sequence[Any]:
         """Resets with masks behind them."""
         return ["reset", self.forbid]
 
     @masked_phase
-    def forbid(self, arrays: object, active: object) -> None:
+    def forbid(self, arrays: Any, active: Any) -> None:
         """Forbid the same choices everywhere."""
-        mask = arrays["action_mask"]  # type: ignore[index]
+        mask = arrays["action_mask"]
         mask.fill_(True)
         mask[..., 0] = False
         mask[..., 5] = False
@@ -73,14 +75,32 @@ class HybridPair(Hybrid):
         """None."""
         return []
 
-    def phases(self) -> Sequence[object]:
-        """One in Python that ends no episode."""
+    def phases(self) -> Sequence[Any]:
+        """One in Python, which pays for numbers near 1 and for the choice 2."""
+        return [self.pay]
+
+    def resets(self) -> Sequence[Any]:
+        """One that does nothing."""
         return [self.nothing]
 
-    def resets(self) -> Sequence[object]:
-        """The same."""
-        return [self.nothing]
+    def scripts(self) -> dict[str, Any]:
+        """A player of either group that always does the same."""
+        return {"still": self.still}
 
     @masked_phase
-    def nothing(self, arrays: object, active: object) -> None:
+    def pay(self, arrays: Any, active: Any) -> None:
+        """End an episode after 4 steps."""
+        reach = 1.0 - (arrays["actions_arm_arm_reach"][..., 0] - 1.0).abs()
+        rewards = torch.cat([(arrays["actions_goer"][..., 0] == 2).float(), reach], 1)
+        arrays["rewards"] = torch.where(active[:, None], rewards, arrays["rewards"])
+        arrays["terminated"] = torch.where(active, arrays["timestep"] >= 3, arrays["terminated"])
+
+    @masked_phase
+    def nothing(self, arrays: Any, active: Any) -> None:
         """Do nothing."""
+
+    def still(self, arrays: Any, group: Group) -> torch.Tensor:
+        """Equal logits, and the middle of each number."""
+        outputs = 4 if group.name == "goer" else sum(HEADS) + 2
+        envs = len(arrays["timestep"])
+        return torch.zeros(envs, group.size, outputs, device=arrays["timestep"].device)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete, Tuple
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, Tuple
 from gymnasium.utils.env_checker import check_env
 
 from tests.hybrid import ACTION, Hybrid, HybridPair, MaskedHybrid
@@ -40,6 +40,14 @@ class InTurn(Hybrid):
     @masked_phase
     def nothing(self, arrays: Any, active: Any) -> None:
         """Do nothing."""
+
+
+class FromNought(InTurn):
+    """One agent whose choices count from 0, as TorchRL's do whatever a space says."""
+
+    def groups(self) -> Any:
+        arm = Dict({"reach": Box(-2.0, 2.0, (2,)), "grip": MultiBinary(2)})
+        return [Group("arm", 1, Box(-1.0, 1.0, (4,)), Dict({"move": Discrete(3), "arm": arm}))]
 
 
 def stored(world: World) -> list[Any]:
@@ -192,11 +200,12 @@ def test_stable_baselines3_has_no_such_policies() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.cpu_backend
 def test_torchrl() -> None:
     envs = pytest.importorskip("torchrl.envs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        env = Env(World(Hybrid(arms=1), 1, autoreset="disabled"))
+        env = Env(World(FromNought(), 1, autoreset="disabled"))
         wrapped = envs.GymWrapper(env)
         envs.check_env_specs(wrapped, seed=0)
         wrapped.rollout(5)

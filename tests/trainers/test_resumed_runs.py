@@ -37,6 +37,13 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         "name": "cartpole",
         "policy": {"agent": {**ONE, "desired_kl": 1e-4, "anneal_lr": False, "kl_coef": 0.1}},
     },
+    "hybrid actions and opponents": {
+        "name": "tests.hybrid:HybridPair",
+        "policy": {
+            "goer": {**ONE, "self_play": {"slots": 2, "opponents": ["still", "random"], "match_every": 2}},
+            "arm": {**ONE, "model": {"recurrent": "gru", "recurrent_size": 5}},
+        },
+    },
     "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
     "segments": {
         "name": "cartpole",

@@ -117,8 +117,9 @@ class Environment:
 
         Each is a function ``fn(arrays, group)``: ``arrays[name]`` gives the torch view of an array, of the envs in
         which it plays, and ``group`` is the Group that it plays. It returns logits (num_envs, group size, choices of
-        all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends. Like
-        a phase it has fixed shapes, reads nothing back to the host and keeps no state in Python.
+        all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends; for a
+        Dict or Tuple the logits of all choices, and behind them the means of all Boxes. Like a phase it has fixed
+        shapes, reads nothing back to the host and keeps no state in Python.
         """
         return {}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
 from warpworld.environment import Group
 from warpworld.policies import Policy
@@ -29,6 +29,7 @@ MIXED = Dict(
     one=Discrete(4, start=2),
 )
 BOUNDED = Box(np.array([-2.0, 0.0], np.float32), np.array([2.0, 9.0], np.float32))
+HYBRID = Dict({"go": Discrete(3, start=2), "arm": Tuple([BOUNDED, MultiBinary(2)])})
 UNEVEN = Box(np.array([[-2.0, 0.0]], np.float32), np.array([[2.0, INFINITE]], np.float32))
 
 
@@ -80,6 +81,8 @@ KINDS = {
     "qmix, gru, mask": Kind(FLOATS, CHOICES, GRU, masked=True, algorithm="qmix"),
     "mappo, mask": Kind(FLOATS, CHOICES, NORMALISED, masked=True, algorithm="mappo"),
     "mappo, lstm": Kind(FLOATS, Discrete(3), LSTM, algorithm="mappo"),
+    "hybrid, mask": Kind(FLOATS, HYBRID, NORMALISED, masked=True),
+    "hybrid, gru": Kind(FLOATS, HYBRID, GRU),
     "sac": Kind(FLOATS, BOUNDED, algorithm="sac"),
     "ddpg": Kind(FLOATS, BOUNDED, NORMALISED, algorithm="ddpg"),
 }

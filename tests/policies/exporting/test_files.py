@@ -15,6 +15,7 @@ from tests.cases import seldom
 from tests.policies.exporting.policies import KINDS, inputs_of, opened, policy_of, seen
 from warpworld.environment import action_heads
 from warpworld.policies import Policy
+from warpworld.policies.exporting.interface import action_outputs, as_outputs
 from warpworld.policies.fused import fuse
 
 pytestmark = pytest.mark.cpu_backend
@@ -54,14 +55,16 @@ def play_beside(policy: Policy, path: Path, kind: str) -> None:
             state = found["next_state"]
         else:
             actions = acted
-        assert found["action"].dtype == known.action.dtype
-        if action_heads(known.action):
-            np.testing.assert_array_equal(found["action"], actions)
-        else:
-            np.testing.assert_allclose(found["action"], actions, atol=1e-5)
+        expected = as_outputs(actions, known.action)
+        for name, (_, space) in action_outputs(known.action).items():
+            assert found[name].dtype == space.dtype
+            if action_heads(space):
+                np.testing.assert_array_equal(found[name], expected[name])
+            else:
+                np.testing.assert_allclose(found[name], expected[name], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", kinds("dqn, mask", "sac"))
+@pytest.mark.parametrize("kind", kinds("dqn, mask", "sac", "hybrid, mask"))
 def test_pt2(kind: str, tmp_path: Path) -> None:
     policy, path = policy_of(kind), tmp_path / "own.pt2"
     exported = warpworld.export_policy(policy, path)
