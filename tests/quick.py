@@ -1,8 +1,8 @@
 """``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
 ``pytest --first-cases``: the first case of each test; on the stand-in driver all cases of what runs nowhere else.
 
-Tests of commands, pages, processes and other libraries are left out: they run the package as a user does, and take
-their time.
+Tests of commands, pages, runs, processes and other libraries are left out: they run the package as a user does, and
+take their time.
 """
 
 from __future__ import annotations
@@ -15,8 +15,18 @@ from pathlib import Path
 import pytest
 
 # Folders of tests.
-LEFT_OUT = ("adapters/external", "benchmarks", "browser", "cli", "docs", "policies/exporting", "tools", "tutorials")
-LEFT_OUT += ("trainers/from_python", "trainers/processes", "trainers/session")
+LEFT_OUT = (
+    "adapters/external",
+    "benchmarks",
+    "browser",
+    "cli",
+    "docs",
+    "policies/exporting",
+    "runs",
+    "tools",
+    "tutorials",
+)
+LEFT_OUT += tuple(f"trainers/{name}" for name in ("evaluations", "from_python", "league", "processes", "session"))
 
 
 def keep_folder(config: pytest.Config) -> None:

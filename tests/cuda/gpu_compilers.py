@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cuda.quick_nvcc import nvrtc_flags
 from warpworld.managers.build_cache import cached, content_key
 from warpworld.managers.cuda.backend import CudaBackend, _headers
 from warpworld.managers.cuda.compiler import _load_nvrtc, _nvrtcs, _read
@@ -92,7 +93,7 @@ def compile_with_nvrtc(source: KernelSource) -> None:
     """Compile for the newest, unless a run before has; a warning, which no flag of NVRTC refuses, is in the log."""
     assert NVRTC is not None
     kind, path, version = NVRTC
-    flags = [f"-arch=sm_{NEWEST}", *kind(path, version).all_flags()]
+    flags = [f"-arch=sm_{NEWEST}", *kind(path, version).all_flags(), *nvrtc_flags(version)]
 
     def build(_: Path, passed: Path) -> None:
         _compile_with_nvrtc(source, flags)

@@ -12,3 +12,8 @@ def quick_flags(version: tuple[int, int]) -> tuple[str, ...]:
         version: of CUDA, for instance (13, 0).
     """
     return ("-Ofc", "max") if version >= SINCE else ()
+
+
+def nvrtc_flags(version: tuple[int, int]) -> tuple[str, ...]:
+    """Return the same for an NVRTC."""
+    return ("--Ofast-compile=max",) if version >= SINCE else ()

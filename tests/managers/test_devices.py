@@ -172,16 +172,8 @@ def test_a_kernel_s_warps_are_the_backend_s(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_worlds_keep_their_promises_on_a_device_of_one_s_own() -> None:
     """The tests of worlds and the environments' contract, with every world on the narrow device."""
-    words = [
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not heavy and not long",
-        "--device",
-        "narrow",
-        "--first-cases",
-    ]
+    marks = "not slow and not heavy and not long"
+    words = ["-q", "-p", "no:cacheprovider", "-m", marks, "--device", "narrow", "--first-cases"]
     words += ["tests/world", "tests/envs/test_contract.py"]
     chosen = "not (deathmatch or explorer or point_goal or tag_continuous or waypoint)"
     result = subprocess.run(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cases import often
 from tests.runs.processes import differences, last_state
 from tests.runs.remembering import ITERATIONS, files, gone_on, remembering, trained_to
 from tests.runs.resuming import changed, resumed
@@ -221,11 +222,14 @@ def test_a_full_disk(half: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lasting", [True, False])
-def test_whatever_operation_fails_nothing_is_lost(half: Run, whole: Run, tmp_path: Path, lasting: bool) -> None:
+@pytest.mark.parametrize("every", often([61], [61, 24]))
+def test_whatever_operation_fails_nothing_is_lost(
+    half: Run, whole: Run, tmp_path: Path, lasting: bool, every: int
+) -> None:
     before = shutil.copytree(half.path, tmp_path / "before")
     with disk() as counted:
         one_more(half)
-    failures, numbers = 0, range(1 + lasting, counted.count + 1, 24)
+    failures, numbers = 0, range(1 + lasting, counted.count + 1, every)
     for number in numbers:
         run = Run.open(shutil.copytree(before, tmp_path / str(number)))
         failures += fails(run, number, lasting)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cases import often
 from warpworld import World
 from warpworld.environment import get_environment
 from warpworld.errors import DeclarationError, StoreError
@@ -40,6 +41,8 @@ FAMILIES = {
     "Taxi-v3": 1,
     "D1Basic-v1": 1,
 }
+# Pictures, floats, grids and a Dict; one agent and several; actions of both kinds.
+OFTEN = ("Pong-v5", "Pendulum-v1", "IntersectionMultiAgent-v0", "BinPack-v2", "Ant-v5", "FetchReach-v4", "TicTacToe-v1")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,7 +59,7 @@ def pooled(name: str, num_envs: int = 2, seed: int = 0) -> World:
 
 @pytest.mark.heavy
 @pytest.mark.long
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", often(OFTEN, FAMILIES))
 def test_one_of_each_family(name: str, envpool: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # ViZDoom writes its settings into the present folder
     if name not in envpool.list_all_envs():

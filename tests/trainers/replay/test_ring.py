@@ -59,7 +59,7 @@ FOR_LONG = ("everything, no finals",)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", FEW)
+@pytest.mark.parametrize("name", often(("everything", "own arrays, a Dict", "stacks of bytes", "opponents"), FEW))
 def test_transitions_are_those_that_were_played(name: str) -> None:
     assert Filled(**{**ENDS, **CASES[name]}).run(14) > 200
 
