@@ -119,7 +119,7 @@ def _(player: RememberingPolicy, seen: Seen, outputs: Tensor) -> None:
 
 
 def distribution_of(player: Player) -> Any:
-    """What a sampler takes of a player besides its outputs: its distribution, None of a script, or ``AT_RANDOM``."""
+    """The part of a player that a sampler takes besides outputs: a distribution, None of a script, or ``AT_RANDOM``."""
     return AT_RANDOM if player is None else getattr(player, "distribution", None)
 
 
