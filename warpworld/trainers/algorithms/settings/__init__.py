@@ -1,8 +1,8 @@
 """Settings that algorithms of a kind share."""
 
-from warpworld.trainers.algorithms.settings.loss_terms import LossTerms
+from warpworld.trainers.algorithms.settings.loss_terms import Losses, LossTerms
 from warpworld.trainers.algorithms.settings.off_policy_settings import OffPolicySettings
 from warpworld.trainers.algorithms.settings.on_policy_settings import OnPolicySettings
 from warpworld.trainers.algorithms.settings.transition_settings import TransitionSettings
 
-__all__ = ["LossTerms", "OffPolicySettings", "OnPolicySettings", "TransitionSettings"]
+__all__ = ["LossTerms", "Losses", "OffPolicySettings", "OnPolicySettings", "TransitionSettings"]
