@@ -131,8 +131,8 @@ class WorldStore:
         return self._kernels.envs_per_warp
 
     # ---- before the first reset --------------------------------------------------------------------------------------
-    def add(self, array: Array, kept: Kept | None = None) -> None:
-        """Add an array to the store, for instance a trainer's.
+    def add(self, array: Array, kept: Kept | None = None) -> Array:
+        """Add an array to the store, for instance a trainer's; returns it, so that the caller can ask for it later.
 
         Args:
             array: its declaration.
@@ -145,6 +145,7 @@ class WorldStore:
             StoreError: after the first reset(), or if the name is taken.
         """
         self.data.add(array, kept)
+        return array
 
     def request(self, name: str) -> None:
         """Ask for an array that exists on request only.
@@ -293,8 +294,8 @@ class WorldStore:
         return self._backend.program(part, self.data, self.constants)
 
     # ---- the store ---------------------------------------------------------------------------------------------------
-    def __getitem__(self, name: str) -> torch.Tensor:
-        return self.data[name]
+    def __getitem__(self, name: str | Array) -> torch.Tensor:
+        return self.data[name if isinstance(name, str) else name.name]
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.data[name] = value

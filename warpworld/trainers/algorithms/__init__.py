@@ -7,11 +7,12 @@ from warpworld.trainers.algorithms.box_exploration import noise_scale
 from warpworld.trainers.algorithms.experience import Batch, blank, mean, normalise, starts_of
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 from warpworld.trainers.algorithms.off_policy import OffPolicy
-from warpworld.trainers.algorithms.on_policy import Losses, OnPolicy
+from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.settings import (
+    Losses,
     LossTerms,
     OffPolicySettings,
     OnPolicySettings,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,26 +14,24 @@ from warpworld.environment import Group
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.policies.fused import RateRule
-from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
-from warpworld.trainers.algorithms.experience import Batch, Experience
+from warpworld.trainers.algorithms.algorithm import Progress
+from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.loss import WithLoss
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
-from warpworld.trainers.algorithms.settings import LossTerms, OnPolicySettings, SegmentDraws
+from warpworld.trainers.algorithms.settings import OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import Permutations, RecomputedTargets, Updates, choose_updates
 from warpworld.trainers.collecting import Collector, Rollout, Trajectories
 from warpworld.trainers.processes import ALONE, ProcessGroup
 
-Losses = tuple[Tensor, dict[str, Tensor]]
 
-
-class OnPolicy(Algorithm):
+class OnPolicy(WithLoss):
     """Learns from rollouts: rows are shuffled into minibatches, one step of the optimiser each.
 
     Among several processes each adds up what its own rows say, and one sum over all of them a minibatch makes it what a
     single process with all rows would have; the weights stay the same in all, bit for bit.
 
     Attributes:
-        loss_diagnostics: names of the numbers that the loss gives.
         now: the settings of the present update, with the values of schedules.
         learning_rate: of the present update, if settings say it.
         rate: the learning rate, if it follows the KL divergence; else None.
@@ -45,16 +42,8 @@ class OnPolicy(Algorithm):
     """
 
     Settings: ClassVar[type[OnPolicySettings]] = OnPolicySettings
-    loss_diagnostics: ClassVar[tuple[str, ...]]
     passes_in_cpp: bool = True
     settings: OnPolicySettings
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Leave a loss to autograd where the class, base or mixin that brings it does not bring ``loss_terms``, too."""
-        super().__init_subclass__(**options)
-        loss_of, losses, terms = (_place_of(cls, name) for name in ("loss_of", "losses", "loss_terms"))
-        if min(loss_of, losses) < terms:
-            cls.loss_terms = OnPolicy.loss_terms  # type: ignore[method-assign]
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
@@ -75,27 +64,6 @@ class OnPolicy(Algorithm):
         """Passes over a rollout, at most."""
         return 1
 
-    @abstractmethod
-    def loss_of(self, log_probs: Tensor, entropies: Tensor, values: Tensor, minibatch: Batch) -> Losses:
-        """The loss of a minibatch, given what the present policy makes of its B rows.
-
-        Args:
-            log_probs: (B,) float, log-probability of the actions.
-            entropies: (B,) float.
-            values: (B,) float.
-            minibatch: the rows.
-
-        Returns:
-            The loss, a scalar with gradient, and its diagnostics by name, scalars without.
-        """
-
-    def loss_terms(self) -> LossTerms | None:
-        """Terms of the same loss, for C++ and kernels; None leaves its gradient to autograd.
-
-        A class that defines ``loss_of`` or ``losses`` has none unless it defines this, too.
-        """
-        return None
-
     def segment_draws(self) -> SegmentDraws | None:
         """The rule by which minibatches are drawn from a rollout's segments; None shuffles its rows."""
         return None
@@ -112,13 +80,6 @@ class OnPolicy(Algorithm):
     def is_enough(self, diagnostics: Mapping[str, Tensor]) -> bool:
         """Whether to leave further epochs out, given the diagnostics of an epoch's last minibatch, on the device."""
         return False
-
-    def losses(self, minibatch: Experience) -> Losses:
-        """The loss of a minibatch under the present policy, and its diagnostics."""
-        rows, (outputs, values) = minibatch.rows, minibatch.evaluated(self.policy)
-        distribution: Any = self.policy.distribution
-        log_probs, entropies = distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
-        return self.loss_of(log_probs, entropies, values, rows)
 
     @property
     def diagnostics(self) -> tuple[str, ...]:
@@ -232,8 +193,3 @@ class OnPolicy(Algorithm):
         """
         self.parameters.load_state(saved["optimizer"])
         self.updates.forget()
-
-
-def _place_of(cls: type, name: str) -> int:
-    """The place of the class that defines an attribute in the order in which Python looks for it."""
-    return next(place for place, each in enumerate(cls.__mro__) if name in vars(each))

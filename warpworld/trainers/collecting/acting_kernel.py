@@ -212,7 +212,6 @@ class _ActingGroup:
         self.bound = self._bound(actor.sampler.bound)
         items = -(-actor.group.size // 4) * max(shape.widths[1:])
         self.threads = min(max(-(-items // 32) * 32, 32), 256)
-        self._packer: Packer | None = None
         world.when_sealed(self._find)
 
     def _bound(self, given: dict[str, str]) -> dict[str, str]:
@@ -258,7 +257,6 @@ class _ActingGroup:
 
     def begin(self) -> list[tuple[Player, Seen, torch.Tensor]]:
         """Take in who plays where, and their weights; returns those whose outputs torch is to write."""
-        assert self._packer is not None
         policies: list[Policy] = []
         others: list[tuple[Player, Seen, torch.Tensor]] = []
         for player, seen, outputs in self._actor.playing:

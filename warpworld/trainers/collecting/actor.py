@@ -85,7 +85,7 @@ class Actor:
         world, group = self._world, self.group
         outputs = f"policy_outputs_{group.name}"
         per_agent = (group.size, self.distribution.num_outputs)
-        world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="derived")
+        self._outputs = world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="derived")
         observations, is_own = self._observation_array()
         return SamplerContext(
             world=world,
@@ -119,7 +119,7 @@ class Actor:
         seen = world.observations(self.group.name)
         parts = [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
         self._parts, self._seen = (parts, world[joined]) if joined in world.data else ([], parts[0])
-        outputs = world[f"policy_outputs_{self.group.name}"]
+        outputs = world[self._outputs]
         self._ranges = [
             (slot, Seen(world, self.group, envs, self._seen[envs], self.memory), outputs[envs])
             for slot, envs in split_envs(self.slots, world.num_envs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,6 +12,15 @@ from warpworld.environment import Array
 from warpworld.errors import DeclarationError
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.world import World
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """Arrays that keep another array: its contents in slots, the rows these are of, and how many slots are in use."""
+
+    contents: Array
+    rows: Array
+    count: Array
 
 
 class KeptFinals:
@@ -24,33 +34,36 @@ class KeptFinals:
     def __init__(self, world: World, num_steps: int) -> None:
         self._world, self._num_steps = world, num_steps
         self._slots = world.environment.truncations(num_steps)
-        self._names: list[str] = []
-        self._kept: dict[str, int] | None = None  # how many were kept, by array; None while the host does not know
+        self._arrays: dict[str, _Kept] = {}
+        self._kept: dict[str, int] = {}  # how many were kept, by array; empty while the host does not know
 
     def keep(self, name: str) -> None:
         """Keep an array, per env or per agent; a second call does nothing."""
-        if name in self._names:
+        if name in self._arrays:
             return
         world, slots = self._world, self._slots
         array = world.data.array(name)
         part = array.full_shape(world.num_envs, world.num_agents)[1:]
-        world.add(Array(f"kept_{name}", array.dtype, (slots, *part), per="env"), kept="derived")
-        world.add(Array(f"kept_{name}_row", "int32", (slots,), per="env", initial=0), kept="derived")
-        world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0))
-        world.keep_final(name, f"kept_{name}", f"kept_{name}_row", f"kept_{name}_count", ROW)
-        self._names.append(name)
+        kept = _Kept(
+            contents=world.add(Array(f"kept_{name}", array.dtype, (slots, *part), per="env"), kept="derived"),
+            rows=world.add(Array(f"kept_{name}_row", "int32", (slots,), per="env", initial=0), kept="derived"),
+            count=world.add(Array(f"kept_{name}_count", "int32", per="env", initial=0)),
+        )
+        world.keep_final(name, kept.contents.name, kept.rows.name, kept.count.name, ROW)
+        self._arrays[name] = kept
 
     def begin(self) -> None:
         """Forget what was kept of the rollout before."""
-        self._kept = None
-        for name in self._names:
-            self._world[f"kept_{name}_count"].zero_()
+        self._kept = {}
+        for kept in self._arrays.values():
+            self._world[kept.count].zero_()
 
     def measured(self) -> Sequence[Tensor]:
         """Numbers of truncations, and of those kept of each array."""
         world = self._world
         truncations = (world["rollout_truncated"] & ~world["rollout_terminated"]).sum()
-        return [truncations, *(world[f"kept_{name}_count"].clamp(max=self._slots).sum() for name in self._names)]
+        counts = (world[kept.count] for kept in self._arrays.values())
+        return [truncations, *(count.clamp(max=self._slots).sum() for count in counts)]
 
     def take_in(self, numbers: Sequence[int]) -> None:
         """Receives what ``measured`` gave.
@@ -58,7 +71,7 @@ class KeptFinals:
         Raises:
             DeclarationError: an env was truncated more often than its ``truncations()`` returns.
         """
-        self._kept = dict(zip(self._names, numbers[1:], strict=True))
+        self._kept = dict(zip(self._arrays, numbers[1:], strict=True))
         if min(self._kept.values(), default=numbers[0]) < numbers[0]:
             raise DeclarationError(
                 f"{self._world.environment.name}: an env was truncated more often in {self._num_steps} steps than the "
@@ -67,29 +80,19 @@ class KeptFinals:
 
     def sums(self, names: Sequence[str]) -> list[Tensor]:
         """Sums of what stands in the slots of some arrays, () float32 each; not finite where a number there is not."""
-        return [self._world[f"kept_{name}"].sum(dtype=torch.float32) for name in names]
+        return [self._world[self._arrays[name].contents].sum(dtype=torch.float32) for name in names]
 
     def of(self, name: str) -> Tensor:
         """Kept contents of an array: (k, *an env's part of it), env by env."""
-        kept = self._world[f"kept_{name}"]
-        return kept.flatten(0, 1) if self._world.captures else kept[self._places(name)]
+        return self._world[self._arrays[name].contents][self._places(name)]
 
     def rows_and_envs(self, name: str) -> tuple[Tensor, Tensor]:
-        """Rows and envs of the kept contents: (k,) int64 each.
-
-        Where CUDA graphs are captured, whose shapes never change, it is all slots: of those that are not in use the
-        row is the one behind the last.
-        """
-        rows = self._world[f"kept_{name}_row"]
-        if not self._world.captures:
-            env, slot = self._places(name)
-            return rows[env, slot].long(), env
-        envs = torch.arange(self._world.num_envs, device=self._world.device).repeat_interleave(self._slots)
-        return torch.where(self._used(name), rows, self._num_steps).flatten().long(), envs
+        """Rows and envs of the kept contents: (k,) int64 each."""
+        env, slot = self._places(name)
+        return self._world[self._arrays[name].rows][env, slot].long(), env
 
     def _places(self, name: str) -> tuple[Tensor, Tensor]:
         """Env and slot of each final entry that was kept of an array: two tensors (k,) int64."""
-        assert self._kept is not None
         world, count, used = self._world, self._kept[name], self._used(name)
         # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
         place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))
@@ -98,4 +101,26 @@ class KeptFinals:
     def _used(self, name: str) -> Tensor:
         """Flags of the slots that hold something of the rollout: (num_envs, slots) bool."""
         slots = torch.arange(self._slots, device=self._world.device)
-        return slots < self._world[f"kept_{name}_count"][:, None]
+        return slots < self._world[self._arrays[name].count][:, None]
+
+
+class AllSlots(KeptFinals):
+    """Gives all slots, where CUDA graphs are captured, whose shapes never change; arguments as of ``KeptFinals``.
+
+    Of slots that are not in use the row is the one behind the last.
+    """
+
+    def of(self, name: str) -> Tensor:
+        """Contents of all slots."""
+        return self._world[self._arrays[name].contents].flatten(0, 1)
+
+    def rows_and_envs(self, name: str) -> tuple[Tensor, Tensor]:
+        """Rows and envs of all slots: (k,) int64 each."""
+        rows = self._world[self._arrays[name].rows]
+        envs = torch.arange(self._world.num_envs, device=self._world.device).repeat_interleave(self._slots)
+        return torch.where(self._used(name), rows, self._num_steps).flatten().long(), envs
+
+
+def choose_finals(world: World, num_steps: int) -> KeptFinals:
+    """What keeps final observations on the world's device; arguments as of ``KeptFinals``."""
+    return AllSlots(world, num_steps) if world.captures else KeptFinals(world, num_steps)

@@ -45,6 +45,17 @@ def own_metrics(environment: Environment, groups: Mapping[str, Group]) -> list[O
     return found
 
 
+@dataclass(frozen=True)
+class _Sums:
+    """Arrays of one metric: its rows, sums over the running episode and over those that ended, and their counts."""
+
+    rows: Array
+    running: Array
+    steps: Array
+    finished: Array
+    episodes: Array
+
+
 class EpisodeMetrics:
     """Adds the metrics up over rollouts.
 
@@ -66,23 +77,29 @@ class EpisodeMetrics:
         self.metrics = own_metrics(world.environment, world.groups)
         self._arrays = list({metric.array.name: metric.array for metric in self.metrics}.values())
         self.add_up: Callable[[], None] = lambda: None
-        for array in self._arrays:
-            self._declare(array)
+        self._sums = {array.name: self._declare(array) for array in self._arrays}
         if self._arrays:
             self._functions = world.kernels(METRICS_SOURCE, {})
             self._functions.build([])
             world.when_sealed(self._bind)
 
-    def _declare(self, array: Array) -> None:
+    def _declare(self, array: Array) -> _Sums:
         world, name = self._world, array.name
         shape = (self._num_steps, *array.full_shape(world.num_envs, world.num_agents))
-        world.add(Array(f"rollout_metric_{name}", array.dtype, shape, per="world"), kept="derived")
-        world.record(name, f"rollout_metric_{name}", ROW)
-        world.add(Array(f"metric_{name}", "float64", per=array.per, initial=0.0, doc="of the running episode"))
-        world.add(Array(f"metric_{name}_rows", "int32", per=array.per, initial=0, doc="steps that count in it"))
-        finished = f"finished_metric_{name}"
-        world.add(Array(finished, "float64", per=array.per, initial=0.0, doc="of the episodes that ended"))
-        world.add(Array(f"{finished}_episodes", "int32", per=array.per, initial=0, doc="how many count in it"))
+        rows = world.add(Array(f"rollout_metric_{name}", array.dtype, shape, per="world"), kept="derived")
+
+        def add(own: str, dtype: str, doc: str) -> Array:
+            return world.add(Array(own, dtype, per=array.per, initial=0, doc=doc))
+
+        sums = _Sums(
+            rows=rows,
+            running=add(f"metric_{name}", "float64", "of the running episode"),
+            steps=add(f"metric_{name}_rows", "int32", "steps that count in it"),
+            finished=add(f"finished_metric_{name}", "float64", "of the episodes that ended"),
+            episodes=add(f"finished_metric_{name}_episodes", "int32", "how many count in it"),
+        )
+        world.record(name, sums.rows.name, ROW)
+        return sums
 
     def _bind(self) -> None:
         self.add_up = self._world.program([self._launch(array) for array in self._arrays])
@@ -98,16 +115,16 @@ class EpisodeMetrics:
             self._num_steps,
             self._world.num_envs,
         )
-        name, kind = array.name, METRICS.index(array.metric or "mean")
-        sums = (f"metric_{name}", f"metric_{name}_rows", f"finished_metric_{name}", f"finished_metric_{name}_episodes")
-        given = (f"rollout_metric_{name}", *rows, *sums, kind, array.per == "env")
+        own, kind = self._sums[array.name], METRICS.index(array.metric or "mean")
+        sums = own.running.name, own.steps.name, own.finished.name, own.episodes.name
+        given = (own.rows.name, *rows, *sums, kind, array.per == "env")
         return self._functions.step(_KERNELS[array.dtype], index=0, given=given)
 
     def begin(self) -> None:
         """Forget the episodes that have ended so far."""
-        for array in self._arrays:
-            for name in (f"finished_metric_{array.name}", f"finished_metric_{array.name}_episodes"):
-                self._world[name].zero_()
+        for sums in self._sums.values():
+            self._world[sums.finished].zero_()
+            self._world[sums.episodes].zero_()
 
     def sums(self) -> Tensor:
         """Sums over the episodes that ended since ``begin``: (2 * metrics,) float64 on the device.
@@ -119,8 +136,8 @@ class EpisodeMetrics:
         return torch.stack(parts) if parts else torch.empty(0, dtype=torch.float64, device=self._world.device)
 
     def _finished(self, metric: OwnMetric) -> list[Tensor]:
-        name = f"finished_metric_{metric.array.name}"
-        parts = [self._world[name], self._world[f"{name}_episodes"].double()]
+        sums = self._sums[metric.array.name]
+        parts = [self._world[sums.finished], self._world[sums.episodes].double()]
         if metric.group is None:
             return parts
         return [(part * self._own)[:, metric.group.slice] for part in parts]

@@ -24,6 +24,7 @@ class Outcomes(Recorder):
 
     Attributes:
         optional: those of ``OPTIONAL`` that the world has; they are recorded too.
+        rows: the arrays of the records, by the names of what they record.
 
     Args:
         world: an unsealed world.
@@ -35,11 +36,12 @@ class Outcomes(Recorder):
         self._first, self._counting = 0, [self.stepped]
         self.optional = [name for name in OPTIONAL if name in world.data]
         world.add(Array(ROW, "int32", per="world", initial=0, read_only=True, doc="the row that is recorded next"))
+        self.rows: dict[str, Array] = {}
         for name in ("rewards", "terminated", "truncated", *self.optional):
             array = world.data.array(name)
             shape = (num_steps, *array.full_shape(world.num_envs, world.num_agents))
-            world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="derived")
-            world.record(name, f"rollout_{name}", ROW)
+            self.rows[name] = world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="derived")
+            world.record(name, self.rows[name].name, ROW)
 
     def leave_counting(self) -> None:
         """Leave ``ROW`` to a kernel that counts it up before each step, from -1; else it is done after each, from 0."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,13 +13,39 @@ from warpworld.managers import Copy
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.finite import refuse_not_finite
-from warpworld.trainers.collecting.kept_finals import KeptFinals
+from warpworld.trainers.collecting.kept_finals import choose_finals
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.trajectories import Finals, Trajectories
 
 _SAMPLED = ("observations", "actions", "log_probs", "action_mask")  # what the kernel "sample" records
+_REMEMBERED = ("values", "first_state", "first_cut")  # what is recorded of a memory
+
+
+@dataclass(frozen=True)
+class _Records:
+    """Arrays that a group's steps are recorded in.
+
+    Attributes:
+        actor: acts for the group.
+        observations: (T, num_envs, n, entries).
+        actions: (T, num_envs, n, numbers of an action).
+        log_probs: (T, num_envs, n).
+        action_mask: (T, num_envs, n, choices), where choices may be forbidden.
+        values: (T, num_envs, n), of a policy with memory.
+        first_state: (num_envs, n, state size), before the first step, of a policy with memory.
+        first_cut: (num_envs, n), whether an agent was cut before it, where agents are cut.
+    """
+
+    actor: Actor
+    observations: Array
+    actions: Array
+    log_probs: Array
+    action_mask: Array | None = None
+    values: Array | None = None
+    first_state: Array | None = None
+    first_cut: Array | None = None
 
 
 class Rollout(Recorder):
@@ -33,19 +60,19 @@ class Rollout(Recorder):
 
     def __init__(self, collector: Collector) -> None:
         self._collector, self.world = collector, collector.world
-        self._actors: dict[str, Actor] = {}
-        self._critic_inputs: list[str] = []
-        self._finals = KeptFinals(self.world, collector.num_steps)
+        self._records: dict[str, _Records] = {}
+        self._critic_inputs: dict[str, Array] = {}  # their rows, by the names of the arrays that critics read
+        self._finals = choose_finals(self.world, collector.num_steps)
         self.world.add(Array("not_finite", "bool", per="env", initial=False), kept="derived")
         self.world.when_sealed(self._find)
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def record(self, group: str, player: Player) -> Actor:
         """Let a player act for a group, and record the group's steps."""
-        recorded = {f"rollout_{what}": f"rollout_{what}_{group}" for what in _SAMPLED}
+        names = {what: f"rollout_{what}_{group}" for what in (*_SAMPLED, *_REMEMBERED)}
+        recorded = {f"rollout_{what}": names[what] for what in _SAMPLED}
         actor = self._collector.act(group, player, "sample", recorded=recorded | {"row": ROW})
-        self._actors[group] = actor
-        self._add_arrays(actor)
+        self._records[group] = self._add_arrays(actor, names)
         for name in self._observed(group):
             self._finals.keep(name)
         if actor.memory is not None:
@@ -60,13 +87,13 @@ class Rollout(Recorder):
             return
         array = self.world.data.array(name)
         shape = (self._collector.num_steps, *array.full_shape(self.world.num_envs, self.world.num_agents))
-        self.world.add(Array(f"rollout_{name}", array.dtype, shape, per="world"), kept="derived")
+        rows = Array(f"rollout_{name}", array.dtype, shape, per="world")
+        self._critic_inputs[name] = self.world.add(rows, kept="derived")
         self._finals.keep(name)
-        self._critic_inputs.append(name)
 
-    def _add_arrays(self, actor: Actor) -> None:
-        """The arrays that the group's steps are recorded in."""
-        world, group, rows = self.world, actor.group.name, self._collector.num_steps
+    def _add_arrays(self, actor: Actor, names: Mapping[str, str]) -> _Records:
+        """The arrays that the group's steps are recorded in, by what they record."""
+        world, rows = self.world, self._collector.num_steps
         shape = (rows, world.num_envs, actor.group.size)
         # records of every actor
         arrays = [
@@ -82,17 +109,20 @@ class Rollout(Recorder):
         if actor.sampler.masked:
             arrays.append(("action_mask", "bool", (*shape, sum(action_heads(actor.group.action)))))
         # rows are derived, so that no checkpoint holds them
-        for name, dtype, full in arrays:
-            world.add(Array(f"rollout_{name}_{group}", dtype, full, per="world"), kept="derived")
+        made = {
+            what: world.add(Array(names[what], dtype, full, per="world"), kept="derived")
+            for what, dtype, full in arrays
+        }
         if actor.memory is not None:
-            world.record(actor.memory.values_name, f"rollout_values_{group}", ROW)
+            world.record(actor.memory.values_name, names["values"], ROW)
+        return _Records(actor, **made)
 
     def _observed(self, group: str) -> list[str]:
         """Names of the arrays that hold what a group observes."""
         return list(observation_names(self.world.groups, self.world.groups[group]).values())
 
     def _find(self) -> None:
-        self._own = {group: self._envs_of_policy(actor) for group, actor in self._actors.items()}
+        self._own = {group: self._envs_of_policy(records.actor) for group, records in self._records.items()}
 
     def _envs_of_policy(self, actor: Actor) -> Tensor | None:
         """Envs in which a group is played by its own policy, (num_envs,) bool; None if it is in all of them."""
@@ -107,32 +137,33 @@ class Rollout(Recorder):
     def begin(self) -> None:
         """Keep agents' states before the first step, and discard those of the previous rollout."""
         self.world["not_finite"].zero_()
-        for group, actor in self._actors.items():
-            if actor.memory is not None:
-                actor.memory.forget()
-                self.world[f"rollout_first_state_{group}"].copy_(actor.memory.state)
-                if actor.memory.cut is not None:
-                    self.world[f"rollout_first_cut_{group}"].copy_(actor.memory.cut)
+        for records in self._records.values():
+            memory = records.actor.memory
+            if memory is not None and records.first_state is not None:
+                memory.forget()
+                self.world[records.first_state].copy_(memory.state)
+                if memory.cut is not None and records.first_cut is not None:
+                    self.world[records.first_cut].copy_(memory.cut)
         self._finals.begin()
 
     def copies(self) -> Sequence[Copy]:
         """Record what critics read."""
-        return [Copy(name, f"rollout_{name}", row=ROW) for name in self._critic_inputs]
+        return [Copy(name, rows.name, row=ROW) for name, rows in self._critic_inputs.items()]
 
     def measured(self) -> Sequence[Tensor]:
         """Whether observations are finite, and how many final ones were kept."""
         world = self.world
-        names = list(dict.fromkeys(name for group in self._actors for name in self._observed(group)))
+        names = list(dict.fromkeys(name for group in self._records for name in self._observed(group)))
         names += self._critic_inputs
-        unchecked = [*names, *(f"rollout_{name}" for name in self._critic_inputs)]
+        unchecked: list[str | Array] = [*names, *self._critic_inputs.values()]
         sums = [world[name].sum(dtype=torch.float32) for name in unchecked]  # those of float16 would soon be infinite
-        sums += [self._sum_of_floats(actor) for actor in self._actors.values() if not actor.rows.is_plain]
+        sums += [self._sum_of_floats(each) for each in self._records.values() if not each.actor.rows.is_plain]
         is_finite = torch.stack([*sums, *self._finals.sums(names)]).isfinite().all() & ~world["not_finite"].any()
         return [is_finite, *self._finals.measured()]
 
-    def _sum_of_floats(self, actor: Actor) -> Tensor:
+    def _sum_of_floats(self, records: _Records) -> Tensor:
         """Sum of the floats among recorded bytes, which the sampling kernel does not check: () float32."""
-        return actor.rows.floats(self.world[f"rollout_observations_{actor.group.name}"]).sum()
+        return records.actor.rows.floats(self.world[records.observations]).sum()
 
     def take_in(self, numbers: Sequence[int]) -> None:
         """Receives the results of ``measured``."""
@@ -145,8 +176,8 @@ class Rollout(Recorder):
             TrainingError: names env, agent, step and number.
         """
         world = self.world
-        for name, actor in self._actors.items():
-            group, seen, floats = world.groups[name], self.trajectories(name), actor.rows.floats
+        for name, records in self._records.items():
+            group, seen, floats = world.groups[name], self.trajectories(name), records.actor.rows.floats
             refuse_not_finite(world, "observations", group, floats(seen.observations), seen.mask)
             truncated = seen.truncated.unsqueeze(-1)
             counted = truncated if seen.mask is None else seen.mask & truncated
@@ -165,14 +196,15 @@ class Rollout(Recorder):
     def trajectories(self, group: str) -> Trajectories:
         """The records of one group in the latest T steps."""
         self._collector.read()
-        world, agents, actor = self.world, self.world.groups[group].slice, self._actors[group]
+        world, agents, records = self.world, self.world.groups[group].slice, self._records[group]
+        actor, outcomes = records.actor, self._collector.outcomes
         terminated = world["rollout_terminated"]
-        optional = {name: world[f"rollout_{name}"][:, :, agents] for name in self._collector.outcomes.optional}
-        mask, remembers = optional.get("agent_mask"), actor.memory is not None
+        optional = {name: world[outcomes.rows[name]][:, :, agents] for name in outcomes.optional}
+        mask = optional.get("agent_mask")
         return Trajectories(
-            observations=world[f"rollout_observations_{group}"],
-            actions=world[f"rollout_actions_{group}"],
-            log_probs=world[f"rollout_log_probs_{group}"],
+            observations=world[records.observations],
+            actions=world[records.actions],
+            log_probs=world[records.log_probs],
             rewards=world["rollout_rewards"][:, :, agents],
             terminated=terminated,
             truncated=world["rollout_truncated"] & ~terminated,
@@ -180,26 +212,35 @@ class Rollout(Recorder):
             agent_truncated=optional.get("agent_truncated"),
             mask=mask,
             counted=self._counted(group, mask),
-            action_masks=world[f"rollout_action_mask_{group}"] if actor.sampler.masked else None,
+            action_masks=self._of(records.action_mask),
             next_observations=actor.observations(),
             finals=self._finals_of(actor),
-            first_state=world[f"rollout_first_state_{group}"] if remembers else None,
-            first_cut=world[f"rollout_first_cut_{group}"] if remembers and "agent_truncated" in optional else None,
+            first_state=self._of(records.first_state),
+            first_cut=self._of(records.first_cut),
             next_state=None if actor.memory is None else actor.memory.next_state(),
-            values=world[f"rollout_values_{group}"] if remembers else None,
-            critic_inputs=self._read_by_critic(actor.group, "rollout_", 2),
-            next_critic_inputs=self._read_by_critic(actor.group, "", 1),
+            values=self._of(records.values),
+            critic_inputs=self._read_by_critic(actor.group, self._critic_inputs, 2),
+            next_critic_inputs=self._read_by_critic(actor.group, {name: name for name in self._critic_inputs}, 1),
         )
 
-    def _read_by_critic(self, group: Group, prefix: str, lead: int) -> Tensor | None:
-        """Inputs of a group's critic, n agents behind ``lead`` dimensions; None if they are observations."""
-        name = group.critic_input
-        return None if name is None else self._of_agents(group, self.world[f"{prefix}{name}"], lead)
+    def _of(self, array: Array | None) -> Tensor | None:
+        """An array of the store; None if there is none."""
+        return None if array is None else self.world[array]
 
-    def _of_agents(self, group: Group, array: Tensor, lead: int) -> Tensor:
-        """A group's part of an array per agent, or an array per env repeated for its agents, flat."""
-        assert group.critic_input is not None
-        if self.world.data.array(group.critic_input).per == "agent":
+    def _read_by_critic(self, group: Group, arrays: Mapping[str, str | Array], lead: int) -> Tensor | None:
+        """Inputs of a group's critic, n agents behind ``lead`` dimensions; None if they are observations.
+
+        Args:
+            group: whose.
+            arrays: those to read, by the names of the arrays that critics read.
+            lead: dimensions before those of an env's part.
+        """
+        name = group.critic_input
+        return None if name is None else self._of_agents(group, name, self.world[arrays[name]], lead)
+
+    def _of_agents(self, group: Group, name: str, array: Tensor, lead: int) -> Tensor:
+        """A group's part of contents of array ``name``, per agent, or per env repeated for its agents, flat."""
+        if self.world.data.array(name).per == "agent":
             return array[(slice(None),) * lead + (group.slice,)].flatten(lead + 1)
         flat = array.reshape(*array.shape[:lead], 1, -1)
         return flat.expand(*array.shape[:lead], group.size, -1)
@@ -220,5 +261,5 @@ class Rollout(Recorder):
         parts = [self._finals.of(name)[:, agents].flatten(2) for name in names]
         states = None if actor.memory is None else self._finals.of(actor.memory.state_name)
         name = placed.critic_input
-        read = None if name is None else self._of_agents(placed, self._finals.of(name), 1)
+        read = None if name is None else self._of_agents(placed, name, self._finals.of(name), 1)
         return Finals(actor.rows.join(parts), rows, envs, states, read)

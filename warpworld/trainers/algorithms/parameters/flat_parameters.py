@@ -25,6 +25,25 @@ _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # w
 OptimizerMaker = Callable[[nn.Parameter, float, Sequence[Matrix]], torch.optim.Optimizer]
 
 
+class ByTorch:
+    """Lets torch clip a gradient's length and take a step."""
+
+    def __call__(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> Tensor:
+        """One step along the vector's gradient; gives its length before it was scaled down to ``max_norm``."""
+        if max_norm < math.inf:
+            norm = nn.utils.clip_grad_norm_(vector, max_norm)
+        else:
+            norm = torch.linalg.vector_norm(vector.grad)  # type: ignore[arg-type]  (flattened gives it one)
+        optimizer.step()
+        return norm
+
+    def prepared(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> None:
+        """Give no address: C++ has no part in such steps."""
+
+
+_BY_TORCH = ByTorch()
+
+
 class FlatParameters:
     """All parameters of a module that require a gradient, as views of one vector, and an optimiser over it.
 
@@ -100,24 +119,16 @@ class FlatParameters:
     @spanned(STEP)
     def step(self, max_grad_norm: float = math.inf) -> Tensor:
         """Scale the gradient down to a length, step along it, and return its length before scaling, ()."""
-        if (native := self._native()) is not None:
-            return native(self.optimizer, self.vector, max_grad_norm)
-        if max_grad_norm == math.inf:
-            norm = torch.linalg.vector_norm(self.gradient)
-        else:
-            norm = nn.utils.clip_grad_norm_(self.vector, max_grad_norm)
-        self.optimizer.step()
-        return norm
+        return self._stepper()(self.optimizer, self.vector, max_grad_norm)
 
     def native_step(self, max_grad_norm: float = math.inf) -> int | None:
         """Address of such steps' arguments for C++, see ``FusedAdam.prepared``; None if torch takes the steps."""
-        native = self._native()
-        return None if native is None else native.prepared(self.optimizer, self.vector, max_grad_norm)
+        return self._stepper().prepared(self.optimizer, self.vector, max_grad_norm)
 
-    def _native(self) -> FusedAdam | None:
-        """What takes the next step in C++; None if torch takes it."""
-        is_adam = type(self.optimizer) is Adam  # and nothing that is made of one
-        return self.native if self.native and is_adam and self.native.takes(self.optimizer, self.vector) else None
+    def _stepper(self) -> FusedAdam | ByTorch:
+        """What takes the next step: C++ only those of a plain Adam, and of nothing that is made of one."""
+        is_adam = type(self.optimizer) is Adam
+        return self.native if self.native and is_adam and self.native.takes(self.optimizer, self.vector) else _BY_TORCH
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def check_state(self, state: Any) -> None:

@@ -8,6 +8,9 @@ from torch import Tensor
 
 from warpworld.policies.fused import Loss
 
+Losses = tuple[Tensor, dict[str, Tensor]]
+"""A loss, a scalar with gradient, and its diagnostics by name, scalars without."""
+
 
 @dataclass(frozen=True)
 class LossTerms:
