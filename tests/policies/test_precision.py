@@ -35,6 +35,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "mingru": {"recurrent": "mingru", "recurrent_size": 24, "recurrent_layers": 2},
     "transformer": {"recurrent": "transformer", "recurrent_size": 24, "recurrent_window": 3},
     "a user's": {"type": "tests.policies.my_models:Shared", "width": 48},
+    "a user's with a state": {"type": "tests.policies.stateful_models:Remembering", "width": 24},
 }
 
 

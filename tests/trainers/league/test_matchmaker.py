@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.trainers.small_worlds import Still
-from warpworld.config import SelfPlayConfig
+from warpworld.config import ModelConfig, SelfPlayConfig
 from warpworld.environment import placed_groups
 from warpworld.policies import Policy, build_policy
 from warpworld.trainers.collecting.players import Scripted, Slot
@@ -18,16 +18,9 @@ from warpworld.trainers.league.matchmaker import Matchmaker
 from warpworld.trainers.league.opponents import Opponent
 
 
-class Plain:
-    """What build_policy reads of a model's settings."""
-
-    type, normalise_observations, shared, recurrent, recurrent_size = "mlp", False, False, None, 8
-    settings: dict[str, Any] = {"hidden_sizes": (4,)}  # noqa: RUF012
-
-
 def policy(seed: int) -> Policy:
     group = placed_groups(Still())["left"]
-    return build_policy(Plain(), group, torch.Generator().manual_seed(seed))
+    return build_policy(ModelConfig(hidden_sizes=(4,)), group, torch.Generator().manual_seed(seed))
 
 
 def matchmaker(slots: int = 3, others: tuple[str, ...] = (), **settings: Any) -> Matchmaker:
