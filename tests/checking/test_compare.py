@@ -88,6 +88,7 @@ def at_state(env: Any, arrays: Any) -> None:
     env.steps_beyond_terminated = None
 
 
+@pytest.mark.long
 def test_cartpole_is_gymnasiums() -> None:
     found = warpworld.compare("cartpole", gymnasium.make("CartPole-v1"), at_state, num_envs=20, steps=150)
     assert found.agrees and found.ends > 50

@@ -199,6 +199,7 @@ def fill(store: Any, active: Any) -> None:
     store["empty"].fill_(0.0)
 
 
+@pytest.mark.long
 def test_what_a_python_phase_has_written_counts_as_written() -> None:
     arrays = [Array("empty", "float32", on_reset="keep"), Array("y", "float32", initial=0)]
     source = Path(__file__).parent / "planted" / "unwritten.cu"

@@ -36,6 +36,7 @@ def test_lines_that_never_ran_are_named_with_those_of_functions_that_the_kernel_
 
 
 @pytest.mark.parametrize("version", [2, 3, 4, 5])
+@pytest.mark.long
 def test_line_tables_of_each_version_say_the_same(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = checked(SOURCE, "partly").coverage
     monkeypatch.setenv("WARPWORLD_CXXFLAGS", f"-gdwarf-{version}")

@@ -269,6 +269,7 @@ def test_unwritten_memory_is_told_beside_a_race_elsewhere_in_its_array() -> None
     assert told == {("race", line_of("unwritten.cu", "raced")), ("unwritten", line_of("unwritten.cu", "never"))}
 
 
+@pytest.mark.long
 def test_a_race_for_shared_memory_does_harm_whatever_was_left_there() -> None:
     """A check runs many launches, and others may have run before it."""
     for _ in range(2):

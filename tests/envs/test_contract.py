@@ -300,6 +300,7 @@ def test_only_compile_time_parameters_compile(
     assert count_after(of_length(name, params, 3), 4) == once
 
 
+@pytest.mark.long
 def test_the_length_of_episodes_is_compiled_into_no_kernel() -> None:
     lengths = {name: LENGTH.get(name, "episode_length") for name in NAMES if name not in BY_RULES_ALONE}
     assert [name for name, length in lengths.items() if length in get_environment(name).compile_time] == []

@@ -33,6 +33,7 @@ def inputs(rows: int, features: int, outputs: int, seed: int) -> list[Tensor]:
 
 @example(rows=18, features=18, outputs=17, seed=18)  # one of whose sums is small beside its terms
 @given(rows=sizes, features=sizes, outputs=sizes, seed=st.integers(0, 2**31))
+@pytest.mark.long
 def test_result_and_gradients(rows: int, features: int, outputs: int, seed: int) -> None:
     assert pointwise() is not None
     given_inputs = inputs(rows, features, outputs, seed)

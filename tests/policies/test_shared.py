@@ -59,6 +59,7 @@ def test_both_teach_the_encoder() -> None:
 
 
 @pytest.mark.cpu_backend
+@pytest.mark.long
 def test_a_run_learns_with_it_in_cpp_and_in_torch() -> None:
     weights = []
     for fused in (True, False):

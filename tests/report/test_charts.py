@@ -132,6 +132,7 @@ def row(iteration: int, **returns: float) -> dict[str, Any]:
     return {"iteration": iteration, "env_steps": 100 * iteration, "charts/episodic_length": 7.0, **found}
 
 
+@pytest.mark.long
 def test_curves_show_each_policy_against_env_steps(figures: list[Figure], tmp_path: Path) -> None:
     curves_of([row(i, left=2.0 * i, right=-1.0 * i) for i in (1, 2, 3)], tmp_path)
     (figure,) = figures

@@ -134,6 +134,7 @@ def test_greedy_takes_the_likeliest(tmp_path: Path) -> None:
     assert greedy["a"]["against_random"] == pytest.approx(1 / 3, abs=0.03)
 
 
+@pytest.mark.long
 def test_the_seed_decides(tmp_path: Path) -> None:
     run = run_of(tmp_path, "Duel", {"a": [0.0] * 3, "b": [0.0] * 3})
     first = evaluate(run, 500, seed=3)
@@ -201,6 +202,7 @@ def test_a_checkpoint_of_another_environment_with_the_same_shapes(tmp_path: Path
         evaluate(run)
 
 
+@pytest.mark.long
 def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
     run = run_of(tmp_path, "Duel", CERTAIN)
     state = run.load_checkpoint(0)
@@ -216,6 +218,7 @@ def test_the_latest_checkpoint_is_played(tmp_path: Path) -> None:
         evaluate(run, checkpoint=31)
 
 
+@pytest.mark.long
 def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing_rounds, "PATIENCE", 30)
     run = run_of(tmp_path, "Uneven", UNEVEN, env={"ends": [0, 4], "episode_length": 29})
@@ -227,6 +230,7 @@ def test_episodes_that_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         evaluate(run, episodes=4)
 
 
+@pytest.mark.long
 def test_a_limit_to_the_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

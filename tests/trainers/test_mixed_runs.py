@@ -60,6 +60,7 @@ def test_each_policy_learns_by_its_own_algorithm(mix: str) -> None:
     assert {name for name in players if not torch.equal(weights(before, name), weights(after, name))} == learners
 
 
+@pytest.mark.long
 def test_each_ring_holds_its_own_agents() -> None:
     world = trained(TAG, {"tagger": DQN, "runner": {**DQN, "replay_size": 700}}).world
     assert world["replay_ring_rewards_tagger"].shape == (125, 12, 2)

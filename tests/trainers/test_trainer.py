@@ -218,6 +218,7 @@ def minibatches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     return seen
 
 
+@pytest.mark.long
 def test_the_ratio_moves_away_from_exactly_one(minibatches: list[dict[str, Any]]) -> None:
     _, run = trained(cartpole(iterations=3))
     per_update = 4 * 8  # epochs, minibatches
@@ -232,6 +233,7 @@ def test_the_ratio_moves_away_from_exactly_one(minibatches: list[dict[str, Any]]
     assert all(line["losses/agent/approx_kl"] > 0 for line in run.lines)
 
 
+@pytest.mark.long
 def test_separate_policies_learn_from_their_own_groups(minibatches: list[dict[str, Any]]) -> None:
     config = clockwork({"left": {"learning_rate": 1e-2}, "right": {"num_minibatches": 2}})
     trainer = Trainer(config)

@@ -30,6 +30,7 @@ def test_the_gridworld_is_clean(full: bool) -> None:
 
 
 @pytest.mark.parametrize("full", [True, False])
+@pytest.mark.long
 def test_the_mended_continuous_tag_is_clean(full: bool) -> None:
     report = check(Continuous(use_full_observation=full, **CROWDED))
     assert not report.findings and not report.stopped, str(report)

@@ -40,6 +40,7 @@ def act(world: World, actions: np.ndarray) -> np.ndarray:
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
+@pytest.mark.long
 def test_steps_from_random_states_are_the_oracles(seed: int) -> None:
     generator = np.random.default_rng(seed)
     world = make(500)
@@ -73,6 +74,7 @@ def test_steps_of_episodes_are_the_oracles() -> None:
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
+@pytest.mark.long
 def test_steps_are_gymnasiums(seed: int) -> None:
     """From the same states, one step at a time; velocities up to what its episodes reach."""
     generator = np.random.default_rng(seed)

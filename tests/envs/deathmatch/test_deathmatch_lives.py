@@ -167,6 +167,7 @@ def potentials(world: World) -> np.ndarray:
     return np.where(in_view, 0.5 + 0.5 * np.exp(-off / 15.0), 0.0).max(-1)
 
 
+@pytest.mark.long
 def test_shaping_adds_what_a_potential_gains() -> None:
     """gamma times the potential after, which a death or a win makes 0, minus that before."""
     params: dict[str, Any] = dict(BOX, **FOUR, fire_cone=20.0, cooldown=1, kills_to_win=2)

@@ -88,6 +88,7 @@ def in_order(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.long
 def test_the_package_drives_the_same(case: str, tmp_path: Path) -> None:
     happened = walk(case, num_envs=2, steps=150, folder=tmp_path)
     assert happened["taken"] > 0 and happened["moved"] > 0 and happened["stopped"] > 0

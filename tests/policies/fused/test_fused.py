@@ -350,6 +350,7 @@ def test_nan_weights_give_nan(activation: str) -> None:
     assert net.value(batch.observations).isfinite().all()
 
 
+@pytest.mark.long
 def test_large_numbers_saturate() -> None:
     policy = Case(hidden=(8,)).policy()
     observations = torch.full((5, 4), 1e30)

@@ -71,6 +71,7 @@ def test_a_gradient_that_is_not_finite_shows() -> None:
     assert parameters.parts[0].isnan().all()
 
 
+@pytest.mark.long
 def test_other_optimisers_are_left_to_torch() -> None:
     vector = nn.Parameter(torch.zeros(4))
     vector.grad = torch.ones(4)

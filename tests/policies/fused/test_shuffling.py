@@ -37,6 +37,7 @@ def test_every_number_is_dealt_once_and_ascends_within_its_part(count: int, part
 
 
 @pytest.mark.parametrize(("count", "parts", "ways"), [(6, 3, 90), (5, 2, 10), (4, 4, 24), (7, 3, 210)])
+@pytest.mark.long
 def test_all_ways_are_equally_likely(count: int, parts: int, ways: int) -> None:
     generator, each = seeded(count), 300
     found = Counter(tuple(shuffle(count, parts, generator).tolist()) for _ in range(each * ways))

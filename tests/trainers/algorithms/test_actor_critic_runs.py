@@ -88,6 +88,7 @@ def steered(entries: Mapping[str, Mapping[str, Any]], **env: Any) -> Trainer:
 
 
 @KINDS
+@pytest.mark.long
 def test_one_policy_plays_several_groups(entry: Mapping[str, Any]) -> None:
     trainer = steered({"all": {**entry, "groups": ["car", "ship"]}})
     metrics = trainer.train(None)

@@ -54,6 +54,7 @@ def update(algorithm: Any) -> Batch:
 
 
 @pytest.mark.parametrize("delay", [0, 2, 3])
+@pytest.mark.long
 def test_ddpg_learns_as_a_plain_reference(delay: int) -> None:
     """With a delay it is TD3."""
     entry = {**DDPG, "td3": delay > 0, "policy_delay": max(delay, 1), "learning_rate": 2e-3, "tau": 0.01}

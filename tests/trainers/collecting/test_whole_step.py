@@ -180,6 +180,7 @@ def _(player: Turned, seen: Seen, outputs: Tensor) -> None:
 
 
 @pytest.mark.parametrize("kind", [Shifted, Turned])
+@pytest.mark.long
 def test_kinds_of_policies_that_do_more_act_by_themselves(kind: type[Policy]) -> None:
     one, other = made(RUN_CONFIGS["cartpole"]), made(RUN_CONFIGS["cartpole"], in_one_call=False)
     for trainer in (one, other):

@@ -54,6 +54,7 @@ def test_of_equal_values_any_is_taken() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0])
+@pytest.mark.long
 def test_masks_are_obeyed(epsilon: float) -> None:
     filled, explored = played(VALUES[:3], epsilon, forbidding=0.4), 0
     for step in filled.witness.steps:

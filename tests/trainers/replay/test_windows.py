@@ -186,6 +186,7 @@ def test_windows_are_those_that_were_played_for_long(train_length: int, num_step
     assert filled.run(240 // num_steps) > 500
 
 
+@pytest.mark.long
 def test_first_priorities_are_of_the_errors_as_they_were_acted() -> None:
     """eta times the largest and 1 - eta times the mean of what the actors' values were off, rescaled."""
     filled = FilledWindows(actors_priority=True, alpha=0.5, eta=0.7, value_rescale=True, n_step=2)
