@@ -74,12 +74,15 @@ class R2D2Settings(QSettings):
 
     def rows(self, sizes: Sizes) -> int:
         """Rows of the ring: whole windows."""
-        return math.ceil(super().rows(sizes) / self.train_length) * self.train_length
+        return self.whole_rows(super().rows(sizes))
+
+    def whole_rows(self, rows: int) -> int:
+        """Rows in whole windows."""
+        return math.ceil(rows / self.train_length) * self.train_length
 
     def least_rows(self, sizes: Sizes) -> int:
         """Rows that the ring needs to hold one whole window, also while an iteration's rows are written."""
-        needed = self.length + max(sizes.num_steps, self.train_length)
-        return math.ceil(needed / self.train_length) * self.train_length
+        return self.whole_rows(self.length + max(sizes.num_steps, self.train_length))
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Windows are of a policy that remembers."""
