@@ -60,6 +60,10 @@ class TrainerConfig(Section):
     torch_threads: Count | None = Field(
         default=None, le=1024, description="threads of torch on cpu; null leaves it to torch, which takes every core"
     )
+    overlap: Flag = Field(
+        default=False,
+        description="on cpu, update beside the next rollout, which acts with the weights from before that update",
+    )
     stop_when: dict[str, float] = Field(
         default={},
         description="evaluation scores by policy, all of which end the run once reached; seconds: of training, after "

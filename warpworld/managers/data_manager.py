@@ -117,13 +117,14 @@ class DataManager:
             block = self._allocate(max(end, ALIGNMENT))
         except (MemoryError, RuntimeError) as error:
             raise ShortageError(self._shortage(end)) from error
-        # views, with initial values
+        # views, with initial values; `data` gives each array its own count of writes, which autograd compares: a thread
+        # may write one array while another thread learns from others
         self._arrays = {array.name: array for array in order}
         for array in order:
             start = offsets[array.name]
             flat = block[start : start + self._bytes_of(array)].view(torch_dtype(array.dtype))
             view = flat.view(array.full_shape(self._num_envs, self._num_agents))
-            self._views[array.name] = view
+            self._views[array.name] = view.data
             if array.initial is not None:
                 write(view, initial_value(array, tuple(view.shape)))
         self._block = block

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,12 +14,15 @@ from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import Algorithm, get_algorithm
-from warpworld.trainers.collecting import Collector, Slot
+from warpworld.trainers.collecting import Collector, Recorder, Slot
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
 from warpworld.trainers.initial_weights import load_initial_weights
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.world import World
+
+if TYPE_CHECKING:
+    from warpworld.trainers.overlap import ActingPolicies
 
 logger = logging.getLogger(__name__)
 
@@ -108,6 +112,8 @@ def build_collector(
     policies: Mapping[str, Policy | None],
     algorithms: Mapping[str, Algorithm],
     slots: Sequence[Slot],
+    acting: ActingPolicies | None = None,
+    beside: Recorder | None = None,
 ) -> Collector:
     """The collector of a training, and with it the execution of every policy's steps and updates.
 
@@ -117,6 +123,8 @@ def build_collector(
         policies: by name; on the cpu their networks are given C++ where ``trainer.fused`` says so.
         algorithms: of those that are trained, by name.
         slots: in which opponents play.
+        acting: copies of the policies, which act with ``trainer.overlap``.
+        beside: waits for the update beside a rollout, with ``trainer.overlap``.
 
     Raises:
         ConfigError: C++ or kernels are required, and a policy cannot have them.
@@ -127,6 +135,11 @@ def build_collector(
         fuse_policies(policies, required, trainer.precision)
     collector = Collector(world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
     collector.uses_kernels = bool(trainer.fused) and on_device
+    if acting is not None:
+        fuse_copies(config, world, acting.copies())
+    if beside is not None:
+        collector.overlaps = True
+        collector.add(beside)
     # how every group acts, what is recorded of it, how its policy learns
     for name, entry in config.policy.items():
         if name in algorithms:
@@ -134,17 +147,20 @@ def build_collector(
         else:
             for group in entry.groups:
                 collector.act(group, policies[name])
+        if acting is not None:
+            for group in entry.groups:
+                collector.actors[group].policy = acting.acting[name]
     if collector.uses_kernels:
         fuse_acting(collector, config, required)
     return collector
 
 
-def fuse_league(config: RunConfig, world: World, modules: Mapping[str, Sequence[Policy]]) -> None:
-    """Give the opponents of a league fused kernels, by the name of the policy whose copies they are."""
+def fuse_copies(config: RunConfig, world: World, copies: Mapping[str, Sequence[Policy]]) -> None:
+    """Give copies of policies fused kernels, such as a league's opponents, by the name of the policy."""
     if config.trainer.fused and not world.captures:
-        for name, opponents in modules.items():
-            for opponent in opponents:
-                fuse_policies({name: opponent}, precision=config.trainer.precision)
+        for name, policies in copies.items():
+            for policy in policies:
+                fuse_policies({name: policy}, precision=config.trainer.precision)
 
 
 def fuse_rivals(config: RunConfig, policies: Mapping[str, Policy]) -> None:

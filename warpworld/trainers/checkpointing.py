@@ -7,14 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
 from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.runs import RESUMABLE, Run, check_counters, check_same_trajectory
 from warpworld.trainers.histories import SavedHistories
 from warpworld.trainers.processes import Layout, gather_store, restore_store
-from warpworld.trainers.state import check_finite_weights, check_state, random_state, set_random_state, set_threads
+from warpworld.trainers.state import (
+    check_finite_weights,
+    check_state,
+    check_weights,
+    random_state,
+    set_random_state,
+    set_threads,
+)
 
 if TYPE_CHECKING:
     from warpworld.trainers.trainer import Trainer
@@ -100,7 +106,8 @@ class Checkpoints:
             "random": random_state(trainer.world),
             "layout": layout,
             "store": store,
-            "torch_threads": torch.get_num_threads(),
+            "torch_threads": trainer.updates.torch_threads,
+            **({} if trainer.acting is None else {"acting": trainer.acting.state_dict()}),
             **({"league": trainer.league.state_dict()} if trainer.league.matchmakers else {}),
         }
 
@@ -128,6 +135,8 @@ class Checkpoints:
         own = self._state(trainer.world.data.layout(), trainer.world.snapshot())
         check_state(state, own, trainer.policies, trainer.algorithms)
         check_counters(state, trainer.config)
+        if trainer.acting is not None:
+            check_weights(trainer.acting.acted, state["acting"])
         league_states = trainer.league.read_state(state.get("league", {}), opponents)
         evaluation_state = trainer.evaluations.read_state(state, opponents)
         # the store, weights and what algorithms keep
@@ -135,6 +144,8 @@ class Checkpoints:
         for name, policy in trainer.policies.items():
             if policy is not None:
                 policy.load_state_dict(state["policies"][name])
+        if trainer.acting is not None:
+            trainer.acting.load_state_dict(state["acting"])
         for name, algorithm in trainer.algorithms.items():
             algorithm.load_state_dict(state["learners"][name])
         trainer.league.take_state(league_states)

@@ -48,6 +48,7 @@ class Measurements:
         self._charts: dict[str, Mapping[str, float]] = {}
         self._capture = world.capture_update if captures else lambda run, tensors: run
         self._add_up: Callable[[], None] | None = None  # once something was read
+        self._held: Tensor | None = None
 
     def take(self, policy: str, diagnostics: Mapping[str, Tensor], charts: Mapping[str, float | Tensor]) -> None:
         """Keep what an update gave for a policy until the next update's numbers come."""
@@ -61,13 +62,18 @@ class Measurements:
         self._episodes.begin()
         self._own.begin()
 
+    def hold(self) -> None:
+        """Add up what there is now, for the next ``read``, before which another rollout is recorded."""
+        self._held = self._added_up().clone()
+
     def read(self) -> Metrics:
         """Wait for the device, once, and give the metrics; all processes together.
 
         Raises:
             TrainingError: a diagnostic is not finite, in all processes then.
         """
-        sums = self._processes.sum(self._added_up())
+        held, self._held = self._held, None
+        sums = self._processes.sum(self._added_up() if held is None else held)
         episodes, own = self._sizes
         names, values = list(self._diagnostics), list(self._diagnostics.values())
         numbers = torch.cat((sums, torch.stack(values).double())).tolist() if values else sums.tolist()

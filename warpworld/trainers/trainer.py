@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,34 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.errors import LoggerError
 from warpworld.runs import Run
-from warpworld.trainers.algorithms import Progress
-from warpworld.trainers.building import build_algorithms, build_collector, build_learners, build_world, fuse_league
+from warpworld.trainers.building import build_algorithms, build_collector, build_learners, build_world, fuse_copies
 from warpworld.trainers.checkpointing import Checkpoints
 from warpworld.trainers.collecting import EpisodeMetrics, EpisodeStatistics, Teacher
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
+from warpworld.trainers.overlap import UpdateBeside, Updates, copy_policies
 from warpworld.trainers.precisions import check_precision, products_of_run
 from warpworld.trainers.processes import ALONE, ProcessGroup
-from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, UPDATE, span
+from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, span
 from warpworld.trainers.state import set_threads
+
+
+@dataclass
+class _Listeners:
+    """Receivers of metrics: the run's loggers, and a function of the caller's.
+
+    Attributes:
+        run: an open run folder; None where another process writes it.
+        on_iteration: called with each iteration's metrics.
+        latest: metrics of the last complete iteration.
+        failure: of a logger.
+    """
+
+    run: Run | None
+    on_iteration: Callable[[Metrics], None] | None
+    latest: Metrics = field(default_factory=Metrics)
+    failure: LoggerError | None = None
 
 
 class Trainer:
@@ -38,6 +56,8 @@ class Trainer:
         collector: what steps the world.
         teacher: draws the levels of a curriculum; None without one.
         evaluations: plays the policies now and then, keeps the best, and decides when training may end.
+        acting: copies of the policies, which act with ``trainer.overlap``; None without it.
+        updates: runs the algorithms' updates, behind their rollout or beside the next one.
         iteration: iterations done; each is ``num_steps`` steps of the world, then an update by every algorithm.
         env_steps: env steps done.
         seconds: seconds of training so far, in all sessions of the run together.
@@ -67,6 +87,9 @@ class Trainer:
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0
         self._read: tuple[int, Metrics] = 0, {}  # iteration whose measurements were read last, and these
+        # of the latest iteration: whether it is timed, seconds of rollout and update, and what was held
+        self._is_read, self._spent = False, (0.0, 0.0)
+        self._of_others: Metrics | None = None
         # the sealed store, with first episodes and the same weights everywhere
         self.world.seal()
         self._set_scheduled()  # the first episodes begin with what they say
@@ -81,12 +104,16 @@ class Trainer:
         self.world = build_world(config, processes=self.processes)
         self._products = products_of_run(trainer, self.world.device)
         self.policies = build_learners(config, self.world, self.generator, initial_weights)
-        self.league = League(config, self.world, self.policies, initial_weights, self.processes)
+        self.acting = copy_policies(config, self.world, self.policies, self.processes)
+        playing = self.policies if self.acting is None else self.acting.acting
+        self.league = League(config, self.world, playing, initial_weights, self.processes)
         self.algorithms = build_algorithms(config, self.policies, self.processes)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         # the collector, and what acts and learns in it
-        self.collector = build_collector(config, self.world, self.policies, self.algorithms, self.league.slots)
-        fuse_league(config, self.world, self.league.modules)
+        beside = None if self.acting is None else UpdateBeside(lambda: self.updates.join())
+        learning = self.policies, self.algorithms
+        self.collector = build_collector(config, self.world, *learning, self.league.slots, self.acting, beside)
+        fuse_copies(config, self.world, self.league.modules)
         # statistics and checkpoints
         slots = self.league.slots
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
@@ -98,6 +125,7 @@ class Trainer:
         measured = self.episodes, self.own_metrics
         captures = self.collector.graph_steps > 0
         self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
+        self.updates = Updates(self.algorithms, self._measurements, self._products, self.acting, self._wait)
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
@@ -161,45 +189,42 @@ class Trainer:
             TrainingError: a reward, a loss or a weight is not a finite number; earlier checkpoints are good.
             ProcessError: another process of the run ended.
         """
-        saving, metrics, failure = self.config.saving, Metrics(), None
+        listeners = _Listeners(run, on_iteration)
         self._started = time.perf_counter() - self.seconds
+        if self.acting is not None and self.iteration == 0:
+            self.acting.begin()  # weights may have been set since they were copied
         self.checkpoints.save(run)
-        while not self.is_finished and not self.processes.any(stop() or failure is not None):
-            with span(OTHER):
-                metrics = self._iterate()
-            # evaluations, whose metrics are logged with the iteration's
-            if self._is_evaluated(self.iteration):
-                with self._products():
-                    metrics |= self.evaluations.take(self.iteration, self.env_steps, run)
-            # log before checkpoint, see above
-            if run is not None and self._is_logged(self.iteration):
-                failure = _failure_of_logging(run, metrics)
-            if self._is_due(self.iteration, saving.checkpoint_every):
-                self.checkpoints.save(run)
-            if on_iteration is not None:
-                on_iteration(metrics)
-        # the end of the run, and a logger's failure after all is saved
-        self.checkpoints.save(run)
+        with self.updates:
+            while not self.is_finished and not self.processes.any(stop() or listeners.failure is not None):
+                with span(OTHER):
+                    self._iterate(listeners)
+            if self.updates.are_due:  # of the last rollout: no other one follows
+                self._report(self._learn(), listeners)
+            # the end of the run, and a logger's failure after all is saved
+            self.checkpoints.save(run)
         if run is not None and self.ending:
             run.save_ending(self.ending)
-        if failure is not None:
-            raise failure
-        return metrics
+        if listeners.failure is not None:
+            raise listeners.failure
+        return listeners.latest
 
-    def _iterate(self) -> Metrics:
-        """The world's steps, then an update by every algorithm; timed apart where the device is waited for."""
+    def _iterate(self, listeners: _Listeners) -> None:
+        """The world's steps, then an update by every algorithm, or beside the steps that of the rollout before."""
         # whether the host reads results in this iteration, and so waits for the device
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_logged(iteration) or self._is_due(iteration, saving.checkpoint_every)
         if is_read:
             self._wait()  # what a device still does of the iteration before is not in this one's time
         # schedules of the environment, and new opponents
-        began = time.perf_counter()
+        began, is_late = time.perf_counter(), self.updates.are_due
         self._set_scheduled()
         self.league.begin(self.iteration)
         # the rollout
+        self.updates.begin()
         with self._products(), span(ROLLOUT):
-            self.collector.collect()
+            self.collector.collect()  # with overlap, it waits for what was begun
+        if is_late:  # the iteration before is complete
+            self._report(self._metrics(), listeners)
         # statistics of episodes and matches
         with span(CHECKS):
             self.episodes.add_up()
@@ -209,22 +234,57 @@ class Trainer:
                 self.teacher.teach()
             self.league.take_results()
             self.collector.check_finite()
-        # the updates
-        collected = time.perf_counter()
-        seconds = self._learn(is_read)
-        self.iteration = iteration
+        # an iteration more, whose update is due
+        self.updates.take(self.iteration / self.num_iterations, self.env_steps, self.generator)
+        self.iteration, self._is_read = iteration, is_read
         self.env_steps += self.env_steps_per_iteration
-        if is_read:
+        self._spent = time.perf_counter() - began - self.updates.waited, self.updates.waited
+        if self.updates.overlap:
+            self._hold()
+        is_due = self._is_evaluated(iteration) or self._is_due(iteration, saving.checkpoint_every)
+        if is_due or not self.updates.overlap:
+            self._report(self._learn(), listeners)
+
+    def _hold(self) -> None:
+        """Measure what the next rollout would change before this iteration's metrics are complete."""
+        self.seconds = time.perf_counter() - self._started
+        if self._is_read or self._is_logged(self.iteration):
+            self._measurements.hold()
+            self._of_others = self._measured_by_others()
+
+    def _learn(self) -> Metrics:
+        """Let every algorithm learn from the rollout; gives the metrics of the iteration."""
+        began = time.perf_counter()
+        self.updates.finish(self._is_read)
+        if self._is_read:
             self.measured()  # waits for the device
-        # speed
-        updated = time.perf_counter()
-        self.seconds = self._agreed(updated - self._started)
-        # metrics, read from the device all at once; only now it is known whether the time is up
-        measured = self.measured() if is_read or self._is_logged(iteration) else {}
-        if self._is_logged(iteration):
+        rollout, update = self._spent
+        self._spent = rollout, update + time.perf_counter() - began
+        self.seconds = self._agreed(time.perf_counter() - self._started)
+        return self._metrics()
+
+    def _metrics(self) -> Metrics:
+        """Metrics of the iteration, read from the device all at once; only now it is known whether the time is up."""
+        is_logged = self._is_logged(self.iteration)
+        measured = self.measured() if self._is_read or is_logged else {}
+        if is_logged:
             self._measurements.begin()
-        speed = {**self._speed(collected - began, updated - collected), **seconds} if is_read else {}
+        speed = {**self._speed(*self._spent), **self.updates.seconds} if self._is_read else {}
         return {**self._counters(), **measured, **speed}
+
+    def _report(self, metrics: Metrics, listeners: _Listeners) -> None:
+        """Evaluate, log and save a complete iteration where it is time."""
+        if self._is_evaluated(self.iteration):
+            with self._products():
+                metrics |= self.evaluations.take(self.iteration, self.env_steps, listeners.run)
+        # log before checkpoint, see ``train``
+        listeners.latest = metrics
+        if listeners.run is not None and self._is_logged(self.iteration):
+            listeners.failure = _failure_of_logging(listeners.run, metrics)
+        if self._is_due(self.iteration, self.config.saving.checkpoint_every):
+            self.checkpoints.save(listeners.run)
+        if listeners.on_iteration is not None:
+            listeners.on_iteration(metrics)
 
     def _agreed(self, seconds: float) -> float:
         """Process 0's seconds in all processes, if they may end the run: it must end everywhere at once."""
@@ -250,19 +310,6 @@ class Trainer:
     def _is_evaluated(self, iteration: int) -> bool:
         return self.evaluations.is_due(iteration, self._is_last(iteration))
 
-    def _learn(self, is_timed: bool = False) -> Metrics:
-        """Let every algorithm learn from what was collected; gives the seconds of each, if the device is waited for."""
-        progress, seconds = Progress(self.iteration / self.num_iterations, self.env_steps, self.generator), Metrics()
-        for name, algorithm in self.algorithms.items():
-            began = time.perf_counter()
-            with self._products(), span(UPDATE, name):
-                found = algorithm.learn(progress)
-            self._measurements.take(name, found, algorithm.charts())
-            if is_timed:
-                self._wait()
-                seconds[f"perf/{name}/update_s"] = time.perf_counter() - began
-        return seconds
-
     def _wait(self) -> None:
         """Wait until the device has done all of its work."""
         self.world["clock"][0].item()
@@ -271,9 +318,13 @@ class Trainer:
     def measured(self) -> Metrics:
         """Episodes since the last report and the present iteration's diagnostics, read once and checked."""
         if self._read[0] != self.iteration:
-            taught = {} if self.teacher is None else self.teacher.metrics()
-            self._read = self.iteration, {**self._measurements.read(), **self.league.read(), **taught}
+            of_others, self._of_others = self._of_others, None
+            self._read = self.iteration, {**self._measurements.read(), **(of_others or self._measured_by_others())}
         return self._read[1]
+
+    def _measured_by_others(self) -> Metrics:
+        """Metrics of league and teacher."""
+        return {**self.league.read(), **({} if self.teacher is None else self.teacher.metrics())}
 
     def continue_from(self, iteration: int, env_steps: int, seconds: float) -> None:
         """Set the counters to those of a checkpoint; measurements begin anew."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -164,13 +165,14 @@ def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, c
     assert policy is not None
     groups = [seen.trajectories(group) for group in ("left", "right")]
     targets = VTraceTargets(policy, groups, Discounts(0.9, 0.8, 1.1, 1.0))
-    before = targets.experience().rows.returns
+    first, acted = targets.experience().rows, copy.deepcopy(policy)
+    before = first.returns
     with torch.no_grad():
         for parameter in policy.parameters():
             noise = torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1))
             parameter.add_(0.1 * noise.to(parameter.device))
     found = targets.recomputed()
-    expected = []
+    expected, ratios = [], []
     for group in ("left", "right"):
         rows = seen.trajectories(group)
         values, log_probs = [], []
@@ -191,8 +193,15 @@ def test_later_passes_learn_targets_by_the_weights_of_their_moment(model: str, c
             log_ratios = log_ratios.where(rows.mask, 0.0)
         slow = slow_vtrace({**ends, "values": torch.stack(values), "log_ratios": log_ratios}, 0.9, 0.8, 1.1, 1.0)
         expected.append(slow if model == "mlp" else slow.transpose(1, 2, 0))
+        of_rows = log_ratios.exp() if model == "mlp" else log_ratios.exp().permute(1, 2, 0)
+        ratios.append(of_rows.flatten())
     assert (found - before).abs().max() > 0.01  # so it moved
     np.testing.assert_allclose(found.cpu(), np.concatenate([each.ravel() for each in expected]), rtol=0, atol=1e-4)
+    # so does a first pass, from rows of older weights; without a ratio in the loss it has one in its advantages
+    late = VTraceTargets(policy, groups, Discounts(0.9, 0.8, 1.1, 1.0), acted=acted, loss_has_ratio=False).experience()
+    assert torch.equal(late.rows.returns, found)
+    weighted = first.advantages * torch.cat(ratios).clamp(max=1.1)
+    torch.testing.assert_close(late.rows.advantages, weighted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -50,6 +50,7 @@ class Filled(Compared):
         slots: envs that opponents play.
         players: of the policy's groups; at random if not given.
         world: keys of ``World``.
+        overlaps: whether rows are written while others are drawn.
         exploration: share of random actions, where the players' outputs are values; None draws from them.
         params: of Varied.
     """
@@ -64,11 +65,13 @@ class Filled(Compared):
         players: dict[str, Player] | None = None,
         world: dict[str, Any] | None = None,
         exploration: Any = None,
+        overlaps: bool = False,
         **params: Any,
     ) -> None:
         self.sizes = ReplaySizes(**{"rows": 24, "batch_size": 512, "gamma": 0.9, **(sizes or {})})
         self.world = World(Varied(**params), num_envs, **(world or {}))
         self.collector = Collector(self.world, num_steps, graph_steps=0, slots=slots)
+        self.collector.overlaps = overlaps
         self.replay = TransitionReplay(self.collector, groups, self.sizes)
         explores = None if exploration is None else Epsilon(self.collector, groups, exploration)
         for group in groups:
@@ -99,7 +102,9 @@ class Filled(Compared):
         steps, sizes = self.witness.steps, self.sizes
         row_of = {number % sizes.rows: number for number in range(len(steps))}  # the last to take a row has it
         room = max(0, sizes.rows - len(steps))  # rows that nothing was written to yet
-        lacking = max(0, sizes.frame_stack - 1 - room)  # of the oldest steps: frames before them are written over
+        ahead = self.collector.rows_ahead  # may be written over at any moment, and a row is kept apart from these
+        # of the oldest steps: they, or frames before them, are written over
+        lacking = max(0, sizes.frame_stack - 1 + (ahead + 1 if ahead else 0) - room)
         oldest = max(0, len(steps) - sizes.rows) + lacking
         places = itertools.product(range(sizes.rows), range(self.world.num_envs), range(self.replay.policy_agents.size))
         for item, (row, env, agent) in enumerate(places):

@@ -39,6 +39,11 @@ CASES: dict[str, dict[str, Any]] = {
         "num_steps": 2,
         "sizes": {"rows": 8, "n_step": 2, "frame_stack": 4},
     },
+    "rows ahead": {"overlaps": True, "sizes": {"n_step": 3, "rows": 15, "final_observations": True}, **ALL},
+    "stacks and rows ahead": {
+        **{"seen": "bytes", "overlaps": True, "num_steps": 3, "sizes": {"n_step": 2, "rows": 14, "frame_stack": 3}},
+        **ALL,
+    },
     "stacks of floats": {"sizes": {"frame_stack": 2, "n_step": 2, "final_observations": True}, **ALL},
     "a Dict": {"seen": "mixed", "sizes": {"n_step": 2, "final_observations": True}, **ALL},
     "several choices": {"actions": "several", "sizes": {"n_step": 2, "final_observations": True}, **ALL},
@@ -52,7 +57,7 @@ CASES: dict[str, dict[str, Any]] = {
 # Those that have all between them; each has kernels of its own to compile.
 FEW = (
     *("everything", "everything, no finals", "own arrays, a Dict", "a long iteration"),
-    *("stacks of bytes", "stacks, no finals", "opponents"),
+    *("stacks of bytes", "stacks, no finals", "opponents", "rows ahead", "stacks and rows ahead"),
 )
 # The one that is also played for long, which takes a minute.
 FOR_LONG = ("everything, no finals",)

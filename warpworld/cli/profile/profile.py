@@ -117,7 +117,8 @@ def profile(config: RunConfig, seconds: float) -> Profile:
     Raises:
         WarpworldError: the config cannot be trained.
     """
-    # times of the program that trains
+    # times of the program that trains, one part after the other
+    config = config.model_copy(update={"trainer": config.trainer.model_copy(update={"overlap": False})})
     trainer = Trainer(endless(config))
     try:
         device, wait = trainer.world.device, waiting(trainer.world.device)

@@ -19,12 +19,16 @@
 
 namespace ww {
 
+// Threads that launch programs take turns within a lane: the threads that step worlds in the first, one that learns beside
+// them in the second.
+constexpr int num_lanes_of_process = 2;
+
 struct alignas(128) Worker {
   sigjmp_buf escape;
   std::atomic<int> in_kernel;      // how this thread's faults are classified
   std::atomic<unsigned> progress;  // shares begun, and what functions say
   pthread_t thread;
-  Stacks stacks;
+  Stacks stacks[num_lanes_of_process];  // for the kernels of each lane
   void* scheduler;
   Lines lines;
   std::atomic<bool> printing;    // may hold a lock of the C library: the watchdog's signal has to wait
@@ -34,15 +38,22 @@ struct alignas(128) Worker {
   char *fault_address, *fault_pc, *fault_sp;
 };
 
-static Worker workers[WW_MAX_WORKERS];
-static __thread Worker* this_worker;      // null outside of a launch
-static ww_error* volatile current_error;  // of the launch that runs now
-static std::atomic<bool> cancelled{false};
-static std::atomic<int> timeout_milliseconds{0};  // of the launch that runs now
+// The launch that runs in a lane now.
+struct alignas(128) Launch {
+  ww_error* volatile error;
+  std::atomic<bool> cancelled{false};
+  std::atomic<int> timeout_milliseconds{0};
+  std::atomic<unsigned> serial{0};       // odd while it runs
+  std::atomic<unsigned> stop_serial{0};  // the launch that the watchdog ends
+  std::atomic<int> stop_code{WW_OK};     // and why
+};
+
+static Worker workers[WW_MAX_WORKERS];        // of the pool; the first is the thread that launches in the first lane,
+static Worker other_caller;                   // and this the one that launches in the second
+static Launch launches[num_lanes_of_process];
+static __thread Worker* this_worker;  // null outside of a launch
+static __thread int this_lane;        // that the thread launches in; of a worker, whose launch it runs
 static const int stop_signal = SIGRTMAX - 3;  // the watchdog's own
-static std::atomic<unsigned> launch_serial{0};  // odd while a launch runs
-static std::atomic<unsigned> stop_serial{0};    // the launch that the watchdog ends
-static std::atomic<int> stop_code{WW_OK};       // and why
 static struct sigaction previous_action[NSIG];
 
 static void enter_kernels(Worker& worker) {
@@ -57,8 +68,8 @@ static void leave_kernels(Worker& worker) {
 
 static void record_error(int code, const char* file, int line, const char* text, void* pc = nullptr,
                          void* address = nullptr) {
-  ww_error* error = current_error;
-  cancelled.store(true, std::memory_order_relaxed);
+  ww_error* error = launches[this_lane].error;
+  launches[this_lane].cancelled.store(true, std::memory_order_relaxed);
   int none = WW_OK;
   if (!__atomic_compare_exchange_n(&error->code, &none, code, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return;
   error->block = blockIdx.x;
@@ -113,7 +124,8 @@ static void call_previous(int signal_number, siginfo_t* info, void* context) {
 
 static void on_fault(int signal_number, siginfo_t* info, void* context) {
   Worker* worker = this_worker;
-  const bool late = signal_number == stop_signal && stop_serial.load() != launch_serial.load();
+  const Launch& launch = launches[this_lane];
+  const bool late = signal_number == stop_signal && launch.stop_serial.load() != launch.serial.load();
   if (!worker || !worker->in_kernel.load(std::memory_order_relaxed) || late)
     return call_previous(signal_number, info, context);
   if (signal_number == stop_signal && worker->printing.load()) return worker->stop_asked.store(true);
@@ -162,10 +174,10 @@ constexpr uint64_t ticks_to_trust = 50000;  // 15 to 25 microseconds of a proces
 // otherwise only if some time has passed since the last one: launches in a row skip it, and Python cannot enable a
 // handler in between.
 static void keep_fault_handlers() {
-  static uint64_t asked;
+  static std::atomic<uint64_t> asked{0};
   const uint64_t now = ticks();
-  if (!has_handler(previous_action[SIGSEGV]) && now - asked < ticks_to_trust) return;
-  asked = now;
+  if (!has_handler(previous_action[SIGSEGV]) && now - asked.load(std::memory_order_relaxed) < ticks_to_trust) return;
+  asked.store(now, std::memory_order_relaxed);
   struct sigaction current;
   sigaction(SIGSEGV, nullptr, &current);
   if (!(current.sa_flags & SA_SIGINFO) || current.sa_sigaction != on_fault) install_fault_handlers();
@@ -208,12 +220,13 @@ static void attach_thread(Worker& worker) {
 // ---- describing a fault ---------------------------------------------------------------------------------------------
 static bool is_stack_overflow(const Worker& worker) {
   const char *address = worker.fault_address, *top = worker.fault_sp;
-  return worker.stacks.guards(address) || (address > top - (64 << 10) && address < top + (4 << 10));
+  return worker.stacks[this_lane].guards(address) || (address > top - (64 << 10) && address < top + (4 << 10));
 }
 
 static int explain_memory_fault(const Worker& worker, char* text, size_t size) {
   if (is_stack_overflow(worker)) {
-    if (worker.stacks.contains(worker.fault_sp) || worker.stacks.guards(worker.fault_address))
+    const Stacks& stacks = worker.stacks[this_lane];
+    if (stacks.contains(worker.fault_sp) || stacks.guards(worker.fault_address))
       snprintf(text, size,
                "stack overflow: local variables of one agent take more than %zu KiB, or a recursion does not end; use "
                "ENV_SHARED or an array of the store",
@@ -238,13 +251,13 @@ static void explain_fault(const Worker& worker) {
   char text[256];
   int code = WW_FAULT;
   if (worker.fault_signal == stop_signal) {
-    code = stop_code.load();
+    code = launches[this_lane].stop_code.load();
     if (code == WW_INTERRUPTED)
       snprintf(text, sizeof text, "interrupted, as it did not end within a second");
     else
       snprintf(text, sizeof text,
                "no progress within %g s; is there an endless loop? WARPWORLD_KERNEL_TIMEOUT sets the limit, in seconds",
-               timeout_milliseconds.load() / 1e3);
+               launches[this_lane].timeout_milliseconds.load() / 1e3);
   } else if (worker.fault_signal == SIGSEGV || worker.fault_signal == SIGBUS) {
     code = explain_memory_fault(worker, text, sizeof text);
   } else if (worker.fault_signal == SIGFPE) {

@@ -4,6 +4,10 @@
 // One 64-bit word holds the number of the job and the first unclaimed env. The caller works through the job itself and
 // waits only for shares that other workers have claimed, so a sleeping worker, or a core that is busy with something
 // else, costs nothing.
+//
+// Threads that launch programs take turns, but for one that learns beside the others: it has a lane of its own. Workers
+// serve the jobs of both lanes. As long as threads of both are busy, each lane has a worker less: the other's thread has
+// its core. Kernels that run in both lanes at the same time are different ones, and work on different arrays.
 
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -34,14 +38,22 @@ struct Job {
   unsigned num_envs, share;
 };
 
-static Job job;  // read by workers that have claimed a share of it
-alignas(128) static std::atomic<uint64_t> claim{nothing_left};
-alignas(128) static std::atomic<unsigned> envs_done{0};
-alignas(128) static std::atomic<int> generation{0};
+struct Lane {
+  Job job;  // read by workers that have claimed a share of it
+  alignas(128) std::atomic<uint64_t> claim{nothing_left};
+  alignas(128) std::atomic<unsigned> envs_done{0};
+  alignas(128) std::atomic<unsigned> published_envs{0}, published_share{0}, published_workers{0};
+  unsigned number = 0;             // of its latest job
+  std::atomic<bool> is_busy{false};  // whether a thread computes that launches in it, in a launch or between two
+  unsigned prepared_workers = 0, prepared_threads = 0;
+  pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+};
+
+static Lane lanes[num_lanes_of_process];
+alignas(128) static std::atomic<int> generation{0};  // changes with each job of any lane
 static std::atomic<int> sleepers{0};
-static std::atomic<unsigned> published_envs{0}, published_share{0}, published_workers{0};
-static unsigned workers_started = 1;
-static pthread_mutex_t launch_lock = PTHREAD_MUTEX_INITIALIZER;
+static std::atomic<unsigned> workers_started{1};
+static pthread_mutex_t growth_lock = PTHREAD_MUTEX_INITIALIZER;  // of what lanes share: threads, and their memory
 
 static inline void relax() {
 #if defined(__x86_64__)
@@ -71,7 +83,7 @@ template <class NextShare, class Done>
 __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index, bool single, const ww_program& program,
                                                  NextShare next_share, Done done) {
   ww_launch launch;
-  launch.stacks = worker.stacks.base();
+  launch.stacks = worker.stacks[this_lane].base();
   launch.stack_stride = stack_stride;
   ww_this_thread.worker = index;
   ww_this_thread.single = single;
@@ -89,7 +101,7 @@ __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index,
     first = a;
     end = b;
     make_progress(worker);
-    if (!cancelled.load(std::memory_order_relaxed)) {
+    if (!launches[this_lane].cancelled.load(std::memory_order_relaxed)) {
       enter_kernels(worker);
       run_steps(program, launch, a, b);
       leave_kernels(worker);
@@ -99,15 +111,16 @@ __attribute__((noinline)) static void run_shares(Worker& worker, unsigned index,
   }
 }
 
-// Claims the next share of job `number`, if that job still runs. Once a job has ended the word holds nothing_left or
+// Claims the next share of a lane's job `number`, if that job still runs. Once a job has ended the word holds nothing_left or
 // another number, so an exchange that succeeds was made with envs and share of this job: both are read before it.
-static inline bool claim_share(unsigned number, unsigned* first, unsigned* end) {
-  uint64_t current = claim.load(std::memory_order_acquire);
+static inline bool claim_share(Lane& lane, unsigned number, unsigned* first, unsigned* end) {
+  uint64_t current = lane.claim.load(std::memory_order_acquire);
   for (;;) {
-    const unsigned envs = published_envs.load(std::memory_order_acquire),
-                   share = published_share.load(std::memory_order_acquire), next = (unsigned)current;
+    const unsigned envs = lane.published_envs.load(std::memory_order_acquire),
+                   share = lane.published_share.load(std::memory_order_acquire), next = (unsigned)current;
     if ((unsigned)(current >> 32) != number || next >= envs) return false;
-    if (claim.compare_exchange_weak(current, current + share, std::memory_order_acq_rel, std::memory_order_acquire)) {
+    if (lane.claim.compare_exchange_weak(current, current + share, std::memory_order_acq_rel,
+                                         std::memory_order_acquire)) {
       *first = next;
       *end = next + share < envs ? next + share : envs;
       return true;
@@ -135,6 +148,29 @@ static int wait_for_job(int seen, bool& is_patient) {
   return generation.load();
 }
 
+// Takes part in a lane's present job; returns whether there was a share of it.
+static bool take_part(Worker& worker, unsigned index, int number_of_lane) {
+  Lane& lane = lanes[number_of_lane];
+  const unsigned number = (unsigned)(lane.claim.load(std::memory_order_acquire) >> 32);
+  if (index >= lane.published_workers.load()) return false;
+  // The first claim is made before anything of the job is read: while a claimed share is open the job cannot change.
+  unsigned first, end;
+  if (!claim_share(lane, number, &first, &end)) return false;
+  this_lane = number_of_lane;
+  bool have_one = true;
+  run_shares(
+      worker, index, false, *lane.job.program,
+      [&](unsigned* a, unsigned* b) {
+        if (!have_one) return claim_share(lane, number, a, b);
+        have_one = false;
+        *a = first;
+        *b = end;
+        return true;
+      },
+      [&](unsigned envs) { lane.envs_done.fetch_add(envs, std::memory_order_release); });
+  return true;
+}
+
 static void* work(void* argument) {
   const unsigned index = (unsigned)(uintptr_t)argument;
   Worker& worker = workers[index];
@@ -147,27 +183,18 @@ static void* work(void* argument) {
   bool is_patient = false;
   for (;;) {
     seen = wait_for_job(seen, is_patient);
-    if (index >= published_workers.load()) continue;
-    // The first claim is made before anything of the job is read: while a claimed share is open the job cannot change.
-    unsigned first, end;
-    if (!claim_share((unsigned)seen, &first, &end)) continue;
-    bool have_one = true;
-    run_shares(
-        worker, index, false, *job.program,
-        [&](unsigned* a, unsigned* b) {
-          if (!have_one) return claim_share((unsigned)seen, a, b);
-          have_one = false;
-          *a = first;
-          *b = end;
-          return true;
-        },
-        [&](unsigned envs) { envs_done.fetch_add(envs, std::memory_order_release); });
+    for (bool took_part = true; took_part;) {
+      took_part = false;
+      for (int lane = 0; lane < num_lanes_of_process; lane++) took_part |= take_part(worker, index, lane);
+    }
   }
   return nullptr;
 }
 
 static void start_workers(unsigned count) {
-  for (; workers_started < count; workers_started++) {
+  if (workers_started.load(std::memory_order_relaxed) >= count) return;
+  pthread_mutex_lock(&growth_lock);
+  for (unsigned index; (index = workers_started.load()) < count; workers_started.store(index + 1)) {
     pthread_t thread;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -179,41 +206,56 @@ static void start_workers(unsigned count) {
     sigfillset(&blocked);
     for (int signal_number : fault_signals) sigdelset(&blocked, signal_number);
     pthread_sigmask(SIG_BLOCK, &blocked, &old);
-    const int failed = pthread_create(&thread, &attributes, work, (void*)(uintptr_t)workers_started);
+    const int failed = pthread_create(&thread, &attributes, work, (void*)(uintptr_t)index);
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
     pthread_attr_destroy(&attributes);
-    if (failed) return;
+    if (failed) break;
   }
+  pthread_mutex_unlock(&growth_lock);
 }
 
-// Memory that workers need to run blocks of `threads` threads. False if there is none.
-static bool prepare_workers(unsigned count, unsigned threads) {
-  static unsigned prepared_workers, prepared_threads;
-  if (count <= prepared_workers && threads <= prepared_threads) return true;
-  if (count < prepared_workers) count = prepared_workers;
-  if (threads < prepared_threads) threads = prepared_threads;
-  for (unsigned i = 0; i < count; i++) {
-    if (!workers[i].scheduler) workers[i].scheduler = calloc(1, WW_SCHEDULER_BYTES);
-    if (!workers[i].scheduler || !workers[i].stacks.grow(threads)) return false;
-  }
-  prepared_workers = count;
-  prepared_threads = threads;
+// The worker that a lane's launching thread is. In kernels both have number 0.
+static Worker& caller_of(int lane) { return lane == 0 ? workers[0] : other_caller; }
+
+static bool prepare_worker(Worker& worker, int lane, unsigned threads) {
+  if (!worker.scheduler) worker.scheduler = calloc(1, WW_SCHEDULER_BYTES);
+  return worker.scheduler && worker.stacks[lane].grow(threads);
+}
+
+// Memory that workers need to run blocks of `threads` threads for a lane, none of whose launches runs. False if there is
+// none.
+static bool prepare_workers(int number, unsigned count, unsigned threads) {
+  Lane& lane = lanes[number];
+  if (count <= lane.prepared_workers && threads <= lane.prepared_threads) return true;
+  if (count < lane.prepared_workers) count = lane.prepared_workers;
+  if (threads < lane.prepared_threads) threads = lane.prepared_threads;
+  pthread_mutex_lock(&growth_lock);
+  bool is_there = prepare_worker(caller_of(number), number, threads);
+  for (unsigned i = 1; i < count && is_there; i++) is_there = prepare_worker(workers[i], number, threads);
+  pthread_mutex_unlock(&growth_lock);
+  if (!is_there) return false;
+  lane.prepared_workers = count;
+  lane.prepared_threads = threads;
   return true;
 }
 
 // A forked child has the caller's thread only.
 static void after_fork() {
-  workers_started = 1;
+  workers_started.store(1);
   sleepers.store(0);
   generation.store(0);
-  claim.store(nothing_left);
-  for (Worker& worker : workers) {
+  for (Lane& lane : lanes) {
+    lane.claim.store(nothing_left);
+    lane.is_busy.store(false);
+    pthread_mutex_init(&lane.lock, nullptr);
+  }
+  for_all_workers([](Worker& worker) {
     worker.in_kernel.store(0);
     worker.printing.store(false);
     worker.lines.writing.store(false);
-  }
+  });
   forget_watchdog();
-  pthread_mutex_init(&launch_lock, nullptr);
+  pthread_mutex_init(&growth_lock, nullptr);
   pthread_mutex_init(&output_lock, nullptr);
 }
 
@@ -236,7 +278,8 @@ static unsigned share_of(const ww_program& program, unsigned num_envs, unsigned 
 static unsigned workers_for(const ww_program& program, unsigned num_envs) {
   const float work = program.nanoseconds_per_env * num_envs;
   const bool small = program.launches ? work < join_nanoseconds : num_envs <= first_share;
-  return small ? 1 : program.max_workers;
+  const bool is_beside_another = lanes[0].is_busy.load(std::memory_order_relaxed) && lanes[1].is_busy.load(std::memory_order_relaxed);
+  return small || program.max_workers <= 1u + is_beside_another ? 1 : program.max_workers - is_beside_another;
 }
 
 // A launch during which another process had the core looks very long, so a measurement counts at most four times the
@@ -249,7 +292,7 @@ static void learn(ww_program& program, float nanoseconds_per_env) {
 static unsigned run_alone(const ww_program& program, unsigned num_envs, unsigned share) {
   unsigned next = 0;
   run_shares(
-      workers[0], 0, true, program,
+      caller_of(this_lane), 0, true, program,
       [&](unsigned* first, unsigned* end) {
         if (next >= num_envs) return false;
         *first = next;
@@ -262,28 +305,29 @@ static unsigned run_alone(const ww_program& program, unsigned num_envs, unsigned
 
 // Returns how many envs the caller itself stepped.
 static unsigned run_together(const ww_program& program, unsigned num_envs, unsigned share, unsigned num_workers) {
-  const unsigned number = (unsigned)generation.load() + 1;
+  Lane& lane = lanes[this_lane];
+  const unsigned number = ++lane.number;
   start_workers(num_workers);
-  job = Job{&program, num_envs, share};
-  envs_done.store(0);
-  published_envs.store(num_envs);
-  published_share.store(share);
-  published_workers.store(num_workers);
-  claim.store((uint64_t)number << 32, std::memory_order_release);
-  generation.store((int)number);
+  lane.job = Job{&program, num_envs, share};
+  lane.envs_done.store(0);
+  lane.published_envs.store(num_envs);
+  lane.published_share.store(share);
+  lane.published_workers.store(num_workers);
+  lane.claim.store((uint64_t)number << 32, std::memory_order_release);
+  generation.fetch_add(1);
   if (program.nanoseconds_per_env * num_envs > wake_nanoseconds || !program.launches)
     if (sleepers.load()) futex(&generation, FUTEX_WAKE, 1 << 30);
   volatile unsigned own = 0;
   run_shares(
-      workers[0], 0, false, program,
-      [&](unsigned* first, unsigned* end) { return claim_share(number, first, end); },
+      caller_of(this_lane), 0, false, program,
+      [&](unsigned* first, unsigned* end) { return claim_share(lane, number, first, end); },
       [&](unsigned envs) {
         own = own + envs;
-        envs_done.fetch_add(envs, std::memory_order_release);
+        lane.envs_done.fetch_add(envs, std::memory_order_release);
       });
-  for (unsigned spins = 0; envs_done.load(std::memory_order_acquire) != num_envs; spins++)
+  for (unsigned spins = 0; lane.envs_done.load(std::memory_order_acquire) != num_envs; spins++)
     spins < close_spins ? relax() : (void)sched_yield();
-  claim.store((uint64_t)number << 32 | nothing_left);  // closed, so that no late claim meets the next job
+  lane.claim.store((uint64_t)number << 32 | nothing_left);  // closed, so that no late claim meets the next job
   return own;
 }
 
@@ -291,15 +335,16 @@ static int run_program(ww_program& program) {
   if (refuses_actions(program)) return program.error.code = WW_ILLEGAL_ACTION;
   const unsigned num_envs = (unsigned)program.context.num_envs, num_workers = workers_for(program, num_envs),
                  share = share_of(program, num_envs, num_workers);
-  if (!prepare_workers(num_workers, program.max_threads)) return program.error.code = WW_NO_MEMORY;
+  if (!prepare_workers(this_lane, num_workers, program.max_threads)) return program.error.code = WW_NO_MEMORY;
+  Launch& launch = launches[this_lane];
   start_watchdog();
   keep_fault_handlers();
-  attach_thread(workers[0]);
-  timeout_milliseconds.store(program.timeout_milliseconds, std::memory_order_relaxed);
-  current_error = &program.error;
+  attach_thread(caller_of(this_lane));
+  launch.timeout_milliseconds.store(program.timeout_milliseconds, std::memory_order_relaxed);
+  launch.error = &program.error;
   program.error.code = WW_OK;
-  cancelled.store(false, std::memory_order_relaxed);
-  begin_launch();
+  launch.cancelled.store(false, std::memory_order_relaxed);
+  begin_launch(launch);
   const unsigned floats = float_control();
   if (floats != standard_float_control) set_float_control(standard_float_control);
   const bool measured = program.launches % 16 <= 1;
@@ -309,7 +354,7 @@ static int run_program(ww_program& program) {
   if (measured && own) learn(program, (float)((now_nanoseconds() - start) / own));
   program.launches++;
   if (floats != standard_float_control) set_float_control(floats);
-  end_launch();
+  end_launch(launch);
   this_worker = nullptr;
   return program.error.code;
 }
@@ -332,13 +377,23 @@ __attribute__((visibility("default"))) void ww_prepare() {
   ww::install_fault_handlers();
 }
 
-__attribute__((visibility("default"))) void ww_make_progress() { ww::make_progress(ww::workers[ww_this_thread.worker]); }
+__attribute__((visibility("default"))) void ww_make_progress() {
+  if (ww::this_worker) ww::make_progress(*ww::this_worker);
+}
+
+// Gives the calling thread a lane of its own, 1, or lets it take turns with all others again, 0.
+__attribute__((visibility("default"))) void ww_use_lane(int lane) { ww::this_lane = lane; }
+
+// Says whether a thread of a lane computes, in launches or between them; both lanes are idle at first, and only while
+// both are busy does one leave a core to the other.
+__attribute__((visibility("default"))) void ww_set_busy(int lane, int is_busy) { ww::lanes[lane].is_busy.store(is_busy); }
 
 // Runs a program over all envs. Returns 0, or the code of the error that program->error describes.
 __attribute__((visibility("default"))) int ww_run_program(ww_program* program) {
-  pthread_mutex_lock(&ww::launch_lock);
+  pthread_mutex_t* lock = &ww::lanes[ww::this_lane].lock;
+  pthread_mutex_lock(lock);
   const int code = ww::run_program(*program);
-  pthread_mutex_unlock(&ww::launch_lock);
+  pthread_mutex_unlock(lock);
   return code;
 }
 }

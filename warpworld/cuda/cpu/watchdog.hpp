@@ -15,24 +15,32 @@ static std::atomic<bool> stopping{false};
 static std::atomic<int> interrupts{0};  // how often Ctrl-C was seen while it was watched for
 static bool watching_interrupt;
 
-static void begin_launch() {
-  launch_serial.store(launch_serial.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+static void begin_launch(Launch& launch) {
+  launch.serial.store(launch.serial.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 // A launch does not end while the watchdog sends its signals, so none is sent to a thread that has exited.
-static void end_launch() {
-  launch_serial.store(launch_serial.load(std::memory_order_relaxed) + 1);
+static void end_launch(Launch& launch) {
+  launch.serial.store(launch.serial.load(std::memory_order_relaxed) + 1);
   while (stopping.load()) sched_yield();
 }
 
-// Ends the kernels of one launch, if it still runs. A signal that arrives late finds another serial and is ignored.
-static void stop_kernels(unsigned serial, int code) {
+template <class F>
+static void for_all_workers(F f) {
+  for (Worker& worker : workers) f(worker);
+  f(other_caller);
+}
+
+// Ends the kernels of one launch, if it still runs. A signal that arrives late, or in a worker of the other lane, finds
+// another serial and is ignored.
+static void stop_kernels(Launch& launch, unsigned serial, int code) {
   stopping.store(true);
-  if (launch_serial.load() == serial) {
-    stop_code.store(code);
-    stop_serial.store(serial);
-    for (Worker& worker : workers)
+  if (launch.serial.load() == serial) {
+    launch.stop_code.store(code);
+    launch.stop_serial.store(serial);
+    for_all_workers([](Worker& worker) {
       if (worker.in_kernel.load()) pthread_kill(worker.thread, stop_signal);
+    });
   }
   stopping.store(false);
 }
@@ -61,46 +69,62 @@ static void leave_interrupt() {
   watching_interrupt = false;
 }
 
+// Of both lanes together: a launch that makes none is ended at the latest when the other lane's has ended.
 static unsigned total_progress() {
   unsigned total = 0;
-  for (const Worker& worker : workers) total += worker.progress.load(std::memory_order_relaxed);
+  for_all_workers([&](Worker& worker) { total += worker.progress.load(std::memory_order_relaxed); });
   return total;
 }
 
 // Waiting for a slow reader of the output is not an endless loop.
 static bool waits_for_reader() {
-  for (const Worker& worker : workers)
-    if (worker.lines.writing.load(std::memory_order_relaxed)) return true;
-  return false;
+  bool waits = false;
+  for_all_workers([&](Worker& worker) { waits |= worker.lines.writing.load(std::memory_order_relaxed); });
+  return waits;
 }
 
-// Costs a launch only the two changes of launch_serial: the watchdog checks 50 times a second whether the same launch
-// is still running. Only then does it watch for Ctrl-C; otherwise the program's own handler is left alone.
-static void* watch(void*) {
-  prctl(PR_SET_NAME, "warpworld-watch");
-  unsigned serial = 0, progress = 0;
-  int idle = 0, since_interrupt = 0;
-  for (;;) {
-    usleep(poll_milliseconds * 1000);
-    const unsigned serial_now = launch_serial.load(), progress_now = total_progress();
-    if (serial_now % 2 == 0 || serial_now != serial) {
-      leave_interrupt();
-      serial = serial_now;
-      progress = progress_now;
-      idle = since_interrupt = 0;
-      continue;
-    }
-    watch_interrupt();
-    if (progress_now != progress)
+// What the watchdog knows of a lane.
+struct Watched {
+  unsigned serial, progress;
+  int idle, since_interrupt;
+
+  // Whether the launch that ran when it looked last still runs.
+  bool still_runs(const Launch& launch) {
+    const unsigned now = launch.serial.load();
+    if (now % 2 == 1 && now == serial) return true;
+    serial = now;
+    progress = total_progress();
+    idle = since_interrupt = 0;
+    return false;
+  }
+
+  void look_at(Launch& launch) {
+    const unsigned now = total_progress();
+    if (now != progress)
       idle = 0;
     else if (!waits_for_reader())
       idle += poll_milliseconds;
-    progress = progress_now;
+    progress = now;
     since_interrupt = interrupts.load() && watching_interrupt ? since_interrupt + poll_milliseconds : 0;
     if (since_interrupt > interrupt_grace_milliseconds)
-      stop_kernels(serial, WW_INTERRUPTED);
-    else if (idle > timeout_milliseconds.load())
-      stop_kernels(serial, WW_TIMEOUT);
+      stop_kernels(launch, serial, WW_INTERRUPTED);
+    else if (idle > launch.timeout_milliseconds.load())
+      stop_kernels(launch, serial, WW_TIMEOUT);
+  }
+};
+
+// Costs a launch only the two changes of its serial: the watchdog checks 50 times a second whether the same launch
+// is still running. Only then does it watch for Ctrl-C; otherwise the program's own handler is left alone.
+static void* watch(void*) {
+  prctl(PR_SET_NAME, "warpworld-watch");
+  Watched lanes[num_lanes_of_process] = {};
+  for (;;) {
+    usleep(poll_milliseconds * 1000);
+    bool runs[num_lanes_of_process], any = false;
+    for (int lane = 0; lane < num_lanes_of_process; lane++) any |= runs[lane] = lanes[lane].still_runs(launches[lane]);
+    any ? watch_interrupt() : leave_interrupt();
+    for (int lane = 0; lane < num_lanes_of_process; lane++)
+      if (runs[lane]) lanes[lane].look_at(launches[lane]);
   }
   return nullptr;
 }
@@ -122,7 +146,7 @@ static void start_watchdog() {
 static void forget_watchdog() {
   watchdog_started = false;
   stopping.store(false);
-  launch_serial.store(0);
+  for (Launch& launch : launches) launch.serial.store(0);
   leave_interrupt();
 }
 

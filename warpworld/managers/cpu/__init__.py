@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from warpworld.managers.cpu.host_compiler import find_compiler as find_compiler
     from warpworld.managers.cpu.host_compiler import source_line as source_line
     from warpworld.managers.cpu.host_compiler import source_lines as source_lines
+    from warpworld.managers.cpu.lanes import LEARNING as LEARNING
+    from warpworld.managers.cpu.lanes import STEPPING as STEPPING
+    from warpworld.managers.cpu.lanes import busy as busy
+    from warpworld.managers.cpu.lanes import learn_in_this_thread as learn_in_this_thread
+    from warpworld.managers.cpu.lanes import set_busy as set_busy
     from warpworld.managers.cpu.module import Module as Module
     from warpworld.managers.cpu.native_library import NativeLibrary as NativeLibrary
     from warpworld.managers.cpu.native_library import WorkerLoop as WorkerLoop

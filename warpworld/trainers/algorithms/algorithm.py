@@ -44,6 +44,7 @@ class Algorithm(ABC):
         Settings: the keys of the policy's section in a config, with defaults and comments: a pydantic model.
         needs_critic: whether the policy's model must have a ``critic``.
         acts_greedily: whether its policies always take the likeliest action when they are evaluated or watched.
+        overlaps: whether it has ``take``, so that it can learn beside a rollout.
         policy: trained in place; it lies on its device already.
         settings: of this policy's section.
         processes: those that learn together.
@@ -52,6 +53,7 @@ class Algorithm(ABC):
     Settings: ClassVar[type[LearnerConfig]]
     needs_critic: ClassVar[bool] = True
     acts_greedily: ClassVar[bool] = False
+    overlaps: ClassVar[bool] = False
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         self.policy, self.settings, self.processes = policy, settings, processes
@@ -89,6 +91,18 @@ class Algorithm(ABC):
         Returns:
             Numbers to log as ``losses/POLICY/NAME``, () each, on the policy's device; the same names in each call.
         """
+
+    def take(self, progress: Progress, acted: Policy) -> None:
+        """Take over the latest T steps: others are recorded while the next ``learn`` learns from these.
+
+        With ``trainer.overlap`` it is called between two rollouts, in the thread that steps the world. What the next
+        rollout depends on besides weights, such as exploration, is settled here.
+
+        Args:
+            progress: as of the ``learn`` that follows.
+            acted: a copy of the policy with the weights that acted.
+        """
+        raise NotImplementedError
 
     def charts(self) -> Mapping[str, float | Tensor]:
         """Numbers to log as ``charts/POLICY/NAME``; tensors, () on the policy's device, are read with ``learn``'s."""

@@ -17,9 +17,11 @@ class WithLoss(Algorithm):
 
     Attributes:
         loss_diagnostics: names of the numbers that the loss gives.
+        loss_has_ratio: whether the loss weighs an action by its probability now, over that when it was taken.
     """
 
     loss_diagnostics: ClassVar[tuple[str, ...]]
+    loss_has_ratio: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Leave a loss to autograd where the class, base or mixin that brings it does not bring ``loss_terms``, too."""

@@ -143,7 +143,7 @@ class MAPPO(PPO):
             next_critic_inputs=self._read(seen.next_observations, seen.next_critic_inputs, self._takes_part_next()),
             finals=dataclasses.replace(finals, states=None, critic_inputs=read),
         )
-        remembers = isinstance(self.policy.model, RecurrentActorAndCritic)
+        remembers = isinstance(self.acted.model, RecurrentActorAndCritic)
         return self._as_remembered(central) if remembers else central
 
     def _as_remembered(self, seen: Trajectories) -> Trajectories:
@@ -152,7 +152,7 @@ class MAPPO(PPO):
         It goes through the rollout by the weights that acted. The store then holds its state before the next rollout.
         """
         (group,) = self.settings.groups
-        kept, model = self._world[critic_state(group)], self.policy.model
+        kept, model = self._world[critic_state(group)], self.acted.model
         assert isinstance(model, RecurrentActorAndCritic)
         assert seen.critic_inputs is not None and seen.first_state is not None
         # the state before the rollout, and room for what follows
@@ -169,7 +169,7 @@ class MAPPO(PPO):
         finals = seen.finals
         return dataclasses.replace(
             seen,
-            values=self.policy.in_rewards(values),
+            values=self.acted.in_rewards(values),
             first_state=torch.cat((seen.first_state, first), -1),
             next_state=kept,
             finals=dataclasses.replace(finals, states=finals.taken(states)),
@@ -193,9 +193,9 @@ class MAPPO(PPO):
 
     def _read(self, observations: Tensor, declared: Tensor | None, takes_part: Tensor | None) -> Tensor:
         """Inputs of each agent's critic, (..., n, numbers), from observations, (..., n, entries)."""
-        assert self.policy.central is not None
+        assert self.acted.central is not None
         with torch.no_grad():
-            return self.policy.central(self.policy.features(observations), declared, takes_part)
+            return self.acted.central(self.acted.features(observations), declared, takes_part)
 
     def _takes_part_next(self) -> Tensor | None:
         """Flags of the agents that take part in the step that follows the last, (num_envs, n) bool; None for all."""

@@ -131,6 +131,11 @@ class Mixing(WindowLearning):
         if not settings.model.remembers:
             sizes = TeamSizes(**own, final_observations=self.keeps_finals(collector))
             return TeamReplay(collector, name, sizes, self.processes)
+        if collector.overlaps:
+            raise ConfigError(
+                f"trainer.overlap is true, but {settings.algorithm} with a memory learns from windows of teams, which a "
+                "rollout would overwrite meanwhile; set it to false, or learn without a memory"
+            )
         of_windows = TeamWindowSizes(
             **own,
             state_size=self.policy.state_size,

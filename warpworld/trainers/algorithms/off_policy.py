@@ -45,6 +45,7 @@ class OffPolicy(Algorithm):
     Settings: ClassVar[type[OffPolicySettings]] = OffPolicySettings
     needs_critic = False
     acts_greedily = True
+    overlaps = True
     diagnostics: ClassVar[tuple[str, ...]]
     settings: OffPolicySettings
     replay: Replay
@@ -58,6 +59,7 @@ class OffPolicy(Algorithm):
             )
         self.now = settings.at(0)
         self.num_updates = self._steps = 0
+        self._is_taken = False
         device = next(policy.parameters()).device
         self.beta = torch.zeros((), device=device)
         self._found = torch.zeros(len(self.diagnostics), device=device)
@@ -76,12 +78,19 @@ class OffPolicy(Algorithm):
         self._collector = collector
         self._hold = choose_hold(collector, self.processes)
 
-    def learn(self, progress: Progress) -> dict[str, Tensor]:
-        """Make as many updates as the settings ask for, once enough transitions are recorded."""
-        # schedules and statistics, which also change before learning starts
+    def take(self, progress: Progress, acted: Policy) -> None:
+        """Settle how the next rollout explores; the ring keeps the rows that are drawn from apart from new ones."""
         self.now = self.settings.at(progress.env_steps)
         self._steps += self._collector.num_steps
         self.set_exploration(progress)
+        self._is_taken = True
+
+    def learn(self, progress: Progress) -> dict[str, Tensor]:
+        """Make as many updates as the settings ask for, once enough transitions are recorded."""
+        # schedules and statistics, which also change before learning starts
+        if not self._is_taken:
+            self.take(progress, self.policy)
+        self._is_taken = False
         self._normalise()
         if self.transitions < self.settings.learning_starts:
             return {name: torch.zeros((), device=self._collector.world.device) for name in self.diagnostics}
@@ -110,7 +119,7 @@ class OffPolicy(Algorithm):
         """Sizes from the settings for every kind of replay, see ``DrawSizes``; ``rows`` are those of the ring."""
         settings = self.settings
         return {
-            "rows": rows,
+            "rows": rows + settings.whole_rows(self._collector.rows_ahead),
             "batch_size": settings.batch_size // self.processes.size,
             "n_step": settings.n_step,
             "gamma": settings.gamma,

@@ -21,7 +21,7 @@ from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters,
 from warpworld.trainers.algorithms.settings import OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import Permutations, RecomputedTargets, Updates, choose_updates
-from warpworld.trainers.collecting import Collector, Rollout, Trajectories
+from warpworld.trainers.collecting import Collector, Rollout, TakenTrajectories, Trajectories
 from warpworld.trainers.processes import ALONE, ProcessGroup
 
 
@@ -32,6 +32,7 @@ class OnPolicy(WithLoss):
     single process with all rows would have; the weights stay the same in all, bit for bit.
 
     Attributes:
+        acted: the policy with the weights that acted: itself, or with ``trainer.overlap`` a copy.
         now: the settings of the present update, with the values of schedules.
         learning_rate: of the present update, if settings say it.
         rate: the learning rate, if it follows the KL divergence; else None.
@@ -42,11 +43,13 @@ class OnPolicy(WithLoss):
     """
 
     Settings: ClassVar[type[OnPolicySettings]] = OnPolicySettings
+    overlaps = True
     passes_in_cpp: bool = True
     settings: OnPolicySettings
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         super().__init__(policy, settings, processes)
+        self.acted, self._taken = policy, TakenTrajectories()
         self.now = settings.at(0)
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns)
@@ -94,7 +97,9 @@ class OnPolicy(WithLoss):
 
     def targets(self, estimates: Sequence[Estimates] | None) -> Targets:
         """Value targets of the rollout in the store; ``estimates`` as of ``Targets``."""
-        return TARGETS[self.settings.value_targets](self.policy, self.seen(), self.settings, estimates)
+        seen = self._taken.trajectories or self.seen()
+        kind, settings = TARGETS[self.settings.value_targets], self.settings
+        return kind(self.policy, seen, settings, estimates, self.acted, self.loss_has_ratio)
 
     def seen(self) -> list[Trajectories]:
         """Trajectories of each group."""
@@ -107,6 +112,11 @@ class OnPolicy(WithLoss):
         for group in self.settings.groups:
             self._rollout.record(group, self.policy)
         self.updates = choose_updates(self, collector)
+
+    def take(self, progress: Progress, acted: Policy) -> None:
+        """Copy the trajectories, which the next rollout overwrites."""
+        self.acted = acted
+        self._taken.take(self.seen())
 
     def learn(self, progress: Progress) -> dict[str, Tensor]:
         """Update once from the rollout in the store."""

@@ -154,6 +154,7 @@ class PPO(OnPolicy):
 
     Settings: ClassVar[type[OnPolicySettings]] = PPOSettings
     loss_diagnostics = ("policy_loss", "value_loss", "entropy", "approx_kl", "old_approx_kl", "clipfrac")
+    loss_has_ratio = True
     settings: PPOSettings
     now: PPOSettings
 

@@ -42,15 +42,17 @@ class WindowSettings(QSettings):
 
     def rows(self, sizes: Sizes) -> int:
         """Rows of the ring; of windows a whole number."""
-        rows = super().rows(sizes)
+        return self.whole_rows(super().rows(sizes))
+
+    def whole_rows(self, rows: int) -> int:
+        """Rows in whole windows."""
         return math.ceil(rows / self.train_length) * self.train_length if self.model.remembers else rows
 
     def least_rows(self, sizes: Sizes) -> int:
         """Rows that the ring needs; to hold one whole window, also while an iteration's rows are written."""
         if not self.model.remembers:
             return super().least_rows(sizes)
-        needed = self.length + max(sizes.num_steps, self.train_length)
-        return math.ceil(needed / self.train_length) * self.train_length
+        return self.whole_rows(self.length + max(sizes.num_steps, self.train_length))
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Windows keep no final observations."""

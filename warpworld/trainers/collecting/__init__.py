@@ -13,7 +13,7 @@ from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.teacher import Teacher
 from warpworld.trainers.collecting.tensor_kernels import TensorKernels
-from warpworld.trainers.collecting.trajectories import Trajectories
+from warpworld.trainers.collecting.trajectories import TakenTrajectories, Trajectories
 
 __all__ = [
     "CUT",
@@ -34,6 +34,7 @@ __all__ = [
     "Rows",
     "Scripted",
     "Slot",
+    "TakenTrajectories",
     "Teacher",
     "TensorKernels",
     "Trajectories",

@@ -29,7 +29,7 @@ def choose_acting(
     graph_steps: int,
     in_one_call: bool = True,
 ) -> Acting:
-    """What takes a rollout's steps, for the present players.
+    """Choose what takes a rollout's steps, for the present players.
 
     Args:
         world: a sealed world.

@@ -35,6 +35,7 @@ class Collector:
         outcomes: rewards and ends of the latest T steps.
         uses_kernels: whether kernels act and compute losses, where CUDA graphs are captured; ``building`` settles it
             before any algorithm is declared.
+        overlaps: whether an update may run beside the steps of an iteration; set it before anything is declared.
         in_one_call: whether networks, draws and the world's step are one call, where they can be.
 
     Args:
@@ -46,6 +47,7 @@ class Collector:
     """
 
     uses_kernels: bool = False
+    overlaps: bool = False
     in_one_call: bool = True
 
     def __init__(
@@ -67,6 +69,11 @@ class Collector:
         self._acting: tuple[list[Any], Acting] | None = None  # the latest, and what it was made for
         self._measured: Measured = self._recorders.measured
         self._is_read = False
+
+    @property
+    def rows_ahead(self) -> int:
+        """Rows of a ring that are written while an update draws from others."""
+        return self.num_steps if self.overlaps else 0
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
     def act(
@@ -113,7 +120,7 @@ class Collector:
         self._measured = self.acting().collect()
 
     def acting(self) -> Acting:
-        """What takes the steps; made again for other players, or for other networks of theirs."""
+        """Taker of the steps; made again for other players, or for other networks of theirs."""
         actors = list(self.actors.values())
         players = [player for actor in actors for player in actor.players]
         wanted = [self.in_one_call, *players, *(networks_of(player) for player in players)]

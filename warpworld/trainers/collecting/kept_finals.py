@@ -122,5 +122,5 @@ class AllSlots(KeptFinals):
 
 
 def choose_finals(world: World, num_steps: int) -> KeptFinals:
-    """What keeps final observations on the world's device; arguments as of ``KeptFinals``."""
+    """Keeper of final observations on the world's device; arguments as of ``KeptFinals``."""
     return AllSlots(world, num_steps) if world.captures else KeptFinals(world, num_steps)

@@ -1,9 +1,13 @@
-"""Trajectories that a rollout recorded of one group."""
+"""Trajectories that a rollout recorded of one group, and copies of them."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import torch
 from torch import Tensor
 
 
@@ -93,3 +97,38 @@ class Trajectories:
     def counted_rewards(self) -> Tensor:
         """The rewards, 0 where an agent takes no part: (T, num_envs, n) float32."""
         return self.rewards if self.mask is None else self.rewards.where(self.mask, 0.0)
+
+
+Record = TypeVar("Record", Trajectories, Finals)
+
+
+class TakenTrajectories:
+    """Copies of the trajectories of some groups, in the same memory for each rollout.
+
+    Attributes:
+        trajectories: of the rollout that was taken last; empty before the first.
+    """
+
+    def __init__(self) -> None:
+        self.trajectories: list[Trajectories] = []
+        self._memory: dict[tuple[int, str], Tensor] = {}
+
+    def take(self, seen: Sequence[Trajectories]) -> None:
+        """Copy the trajectories of a rollout over those of the one before."""
+        self.trajectories = [self._copied(number, each) for number, each in enumerate(seen)]
+
+    def _copied(self, number: int, record: Record, prefix: str = "") -> Record:
+        copies: dict[str, object] = {}
+        for field in dataclasses.fields(record):
+            value = getattr(record, field.name)
+            if isinstance(value, Finals):
+                copies[field.name] = self._copied(number, value, f"{field.name}.")
+            elif isinstance(value, Tensor):
+                copies[field.name] = self._copy((number, prefix + field.name), value)
+        return dataclasses.replace(record, **copies)  # type: ignore[arg-type]
+
+    def _copy(self, place: tuple[int, str], tensor: Tensor) -> Tensor:
+        memory = self._memory.get(place)
+        if memory is None or memory.shape != tensor.shape:
+            memory = self._memory[place] = torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device)
+        return memory.copy_(tensor)

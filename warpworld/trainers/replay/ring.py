@@ -190,7 +190,7 @@ class Ring:
         """The rows of the latest iteration, in their order: (T,) int64."""
         num_steps = self._collector.num_steps
         steps = torch.arange(num_steps, device=self._world.device)
-        return (self._world[self.aliases["row"]] - num_steps + steps) % self.rows
+        return (self._world[self.aliases["written"]] - num_steps + steps) % self.rows
 
     def _took_part(self, rows: Tensor, how: int) -> Tensor:
         """Whether agents took part in some rows: (rows, num_envs, size) bool."""

@@ -86,10 +86,13 @@ class TransitionReplay(Replay):
 
     def _build(self) -> None:
         """Compile the kernels."""
-        sizes = self.sizes
+        sizes, ahead = self.sizes, self._collector.rows_ahead
+        touched = self._collector.num_steps + sizes.n_step + sizes.frame_stack - 1
+        if ahead:  # rows that are written while others are drawn, and one that is looked at behind a stack
+            touched += ahead + 1
         constants = {
             "STACK": sizes.frame_stack,
-            "TOUCHED": min(sizes.rows, self._collector.num_steps + sizes.n_step + sizes.frame_stack - 1),
+            "TOUCHED": min(sizes.rows, touched),
             "SLOTS": 1 if self._finals is None else self._finals.slots,
             "FINALS": int(sizes.final_observations),
             "ACTION_MASKED": int(self.ring.choices > 0),

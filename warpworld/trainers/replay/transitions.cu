@@ -20,8 +20,8 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
 }
 
 // Leaves of the rows that an iteration changed. Rows that are N_STEP steps old become drawable; younger ones are not yet.
-// The STACK - 1 oldest rows are no longer drawable, since the frames before them were overwritten. Rows that were never
-// written have no leaf. `touched` receives the first of the changed rows and their number, `generation` how often a row
+// The STACK - 1 oldest rows are no longer drawable, since the frames before them were overwritten; where TOUCHED is larger,
+// nor are those that the next iteration overwrites while others are drawn. Rows that were never written have no leaf. `touched` receives the first of the changed rows and their number, `generation` how often a row
 // has been overwritten.
 extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
                                             const int64_t* written, float* leaves, int* touched, int* generation,

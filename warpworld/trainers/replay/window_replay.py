@@ -136,6 +136,7 @@ class WindowReplay(Replay):
             "STRIDE": sizes.train_length,
             "STATE_SIZE": math.prod(self.members) * sizes.state_size,
             "FINALS": 0,
+            "AHEAD": self._collector.rows_ahead,
         }
         self.build("windows.cu", constants, sizes.length * sizes.batch_size, eta=sizes.eta)
 

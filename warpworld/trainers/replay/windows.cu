@@ -9,9 +9,9 @@
 #include "n_step.cuh"
 
 constexpr int LENGTH = BURN_IN + TRAIN + N_STEP, SLOTS = ROWS / STRIDE;
-// windows that begin in or after the new rows, or were not complete before
-constexpr int TOUCHED = (NUM_STEPS + LENGTH - 1) / STRIDE + 1;
-static_assert(ROWS % STRIDE == 0 && NUM_STEPS + LENGTH <= ROWS, "whole windows, none of which is touched twice");
+// windows that begin in or after the new rows or the AHEAD next ones, or were not complete before
+constexpr int TOUCHED = (NUM_STEPS + AHEAD + LENGTH - 1) / STRIDE + 1;
+static_assert(ROWS % STRIDE == 0 && NUM_STEPS + AHEAD + LENGTH <= ROWS, "whole windows, none of which is touched twice");
 
 // ---- after an iteration ------------------------------------------------------------------------------------------------
 // Whether the value of an agent's action in a row is learnt.
@@ -43,7 +43,8 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
 
 // Leaves of the windows that an iteration changed. Windows whose last row is now written become drawable. Windows that
 // begin are not drawable yet, and those that lay in their slots before are gone. The next row may begin a window too,
-// since its memory is already kept. `touched` receives the first of these windows and their number, `generation` how
+// since its memory is already kept. So are those gone that lie in the AHEAD rows after it, which are written while others
+// are drawn. `touched` receives the first of these windows and their number, `generation` how
 // often a slot has been reused.
 extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, const unsigned char* takes_part,
                                             const int64_t* written, float* leaves, int* touched, int* generation,
@@ -57,7 +58,7 @@ extern "C" __global__ void set_first_leaves(Ring ring, FirstPriority first, cons
   }
   for (int i = first_lane(); i < TOUCHED * block; i += all_lanes(num_envs)) {
     const int64_t window = oldest + i / block, start = window * STRIDE;
-    if (start < 0 || start > end) continue;
+    if (start < 0 || start > end + AHEAD) continue;
     const int slot = (int)(window % SLOTS), place = i % block;
     const bool complete = start + LENGTH <= end;
     leaves[(size_t)slot * block + place] =

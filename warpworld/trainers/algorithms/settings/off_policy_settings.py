@@ -71,6 +71,10 @@ class OffPolicySettings(RewardSettings):
         """Rows of the ring: steps of all envs."""
         return math.ceil(self.replay_size / (sizes.num_envs * self.per_env(sizes)))
 
+    def whole_rows(self, rows: int) -> int:
+        """The least number of rows that can be added to a ring for so many more."""
+        return rows
+
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """The ring holds what an update needs, and learning starts when it is there."""
         yield from super().faults(sizes)

@@ -37,6 +37,8 @@ class Targets(ABC):
         seen: what was recorded of each of its groups.
         settings: discount and limits.
         estimates: what computes those of each group; None for ``TensorEstimates``.
+        acted: the policy with the weights that acted, if others learn; None for ``policy``.
+        loss_has_ratio: whether the loss weighs an action by its probability now, over that when it was taken.
     """
 
     recomputes: ClassVar[bool] = False
@@ -47,8 +49,11 @@ class Targets(ABC):
         seen: Sequence[Trajectories],
         settings: TargetSettings,
         estimates: Sequence[Estimates] | None = None,
+        acted: Policy | None = None,
+        loss_has_ratio: bool = True,
     ) -> None:
-        self.policy, self.seen = policy, seen
+        self.policy, self.seen, self.acted = policy, seen, policy if acted is None else acted
+        self.settings, self.loss_has_ratio = settings, loss_has_ratio
         self.estimates = [TensorEstimates(settings)] * len(seen) if estimates is None else estimates
 
     @abstractmethod
@@ -66,7 +71,7 @@ class GAETargets(Targets):
     def experience(self) -> Experience:
         """Implement ``Targets``."""
         groups = zip(self.seen, self.estimates, strict=True)
-        return joined([self._rows(seen, ends_of(seen, self.policy), estimates) for seen, estimates in groups])
+        return joined([self._rows(seen, ends_of(seen, self.acted), estimates) for seen, estimates in groups])
 
     def evaluated_once(self) -> Batch:
         """``experience`` of a policy without memory, before the only step of an update.
@@ -93,7 +98,7 @@ class GAETargets(Targets):
         return dataclasses.replace(rows.with_columns(**columns), evaluation=(outputs, values))
 
     def _rows(self, seen: Trajectories, ends: dict[str, Any], estimates: Estimates) -> Experience:
-        values = step_values(seen, self.policy)
+        values = step_values(seen, self.acted)
         with span(RETURNS):
             advantages, returns = estimates.gae(values, ends)
         return experience_of(seen, self.policy, values, advantages, returns)
@@ -111,6 +116,8 @@ class VTraceTargets(GAETargets):
     def experience(self) -> Experience:
         """Implement ``Targets``: on-policy every ratio is 1."""
         self._parts: list[Experience] = []
+        if self.acted is not self.policy:
+            return self._of_older_weights()
         for seen, estimates in zip(self.seen, self.estimates, strict=True):
             ends = ends_of(seen, self.policy)
             rows = self._rows(seen, ends, estimates)
@@ -119,16 +126,33 @@ class VTraceTargets(GAETargets):
             self._parts.append(rows.with_columns(returns=targets))
         return joined(self._parts)
 
+    def _of_older_weights(self) -> Experience:
+        """Rows with advantages by the weights that acted, and targets by those that learn.
+
+        Where the loss has no ratio of probabilities, advantages are multiplied by it, up to ``rho_bar`` (Espeholt et
+        al. 2018, section 4.2).
+        """
+        groups = zip(self.seen, self.estimates, strict=True)
+        self._parts = [self._rows(seen, ends_of(seen, self.acted), estimates) for seen, estimates in groups]
+        rows, (targets, log_ratios) = joined(self._parts), self._recomputed()
+        weights = 1.0 if self.loss_has_ratio else log_ratios.exp().clamp(max=self.settings.rho_bar)
+        return rows.with_columns(returns=targets, advantages=rows.rows.advantages * weights)
+
     def recomputed(self) -> Tensor:
         """Implement ``Targets``; call ``experience`` before."""
-        found = []
+        return self._recomputed()[0]
+
+    def _recomputed(self) -> tuple[Tensor, Tensor]:
+        """Targets of all rows by the present weights, and log-ratios of their actions' probabilities: (rows,) each."""
+        targets, of_actions = [], []
         for seen, estimates, rows in zip(self.seen, self.estimates, self._parts, strict=True):
             log_probs, values = self._evaluated(rows)
             log_ratios = log_probs - rows.rows.log_probs
             if rows.rows.mask is not None:  # what acts where no row counts is another policy
                 log_ratios = torch.where(rows.rows.mask, log_ratios, 0.0)
-            found.append(self._targets(rows, ends_of(seen, self.policy), estimates, values, log_ratios))
-        return torch.cat(found)
+            targets.append(self._targets(rows, ends_of(seen, self.policy), estimates, values, log_ratios))
+            of_actions.append(log_ratios)
+        return torch.cat(targets), torch.cat(of_actions)
 
     def _targets(
         self, rows: Experience, ends: dict[str, Any], estimates: Estimates, values: Tensor, log_ratios: Tensor

@@ -22,7 +22,7 @@ from warpworld.trainers.collecting import Collector
 
 
 def choose_updates(learner: Learner, collector: Collector | None = None) -> Updates:
-    """What does a learner's updates.
+    """Choose what does a learner's updates.
 
     Args:
         learner: the algorithm; its policy is fused already where it is to be.

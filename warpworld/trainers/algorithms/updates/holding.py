@@ -30,7 +30,7 @@ class Hold(Protocol):
 
 
 def choose_hold(collector: Collector, processes: ProcessGroup) -> Hold:
-    """How updates are run: as CUDA graphs where the device has such and no other process takes part."""
+    """Execution of updates: as CUDA graphs where the device has such and no other process takes part."""
     world = collector.world
 
     def as_it_is(update: Update, learnt: Sequence[FlatParameters], written: Callable[[], Sequence[Tensor]]) -> Update:

@@ -1,0 +1,161 @@
+"""Updates of all algorithms: behind their rollout, or beside the next one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from warpworld.errors import ConfigError
+from warpworld.trainers.algorithms import Algorithm, Progress
+from warpworld.trainers.measurements import Measurements, Metrics
+from warpworld.trainers.overlap.acting_policies import ActingPolicies
+from warpworld.trainers.overlap.background import Background
+from warpworld.trainers.spans import UPDATE, span
+
+
+class Updates:
+    """The updates of a run's algorithms from one rollout at a time.
+
+    Use it in a ``with`` block. Without overlap ``finish`` runs them. With it ``begin`` also starts them in a thread of
+    their own, beside the next rollout. They read the same numbers either way.
+
+    Attributes:
+        seconds: of each algorithm's latest update, as metrics.
+        waited: seconds that the caller has waited for updates since ``begin``.
+
+    Args:
+        algorithms: by policy.
+        measurements: takes what updates give.
+        products: contexts of the run's precision.
+        acting: copies of the policies that act; None without overlap.
+        wait: waits for the device.
+    """
+
+    def __init__(
+        self,
+        algorithms: Mapping[str, Algorithm],
+        measurements: Measurements,
+        products: Callable[[], AbstractContextManager[Any]],
+        acting: ActingPolicies | None,
+        wait: Callable[[], None],
+    ) -> None:
+        self._algorithms, self._measurements, self._products = algorithms, measurements, products
+        self._acting, self._wait = acting, wait
+        self._progress: Progress | None = None
+        self._background = Background(self._begin_thread)
+        self._threads: int | None = None  # of torch, of both threads together
+        self._random: Tensor | None = None  # state of torch's generator when updates were begun
+        self.seconds = Metrics()
+        self.waited = 0.0
+
+    @property
+    def overlap(self) -> bool:
+        """Whether updates may run beside a rollout."""
+        return self._acting is not None
+
+    @property
+    def are_due(self) -> bool:
+        """Whether there is a rollout that is not learnt from."""
+        return self._progress is not None
+
+    @property
+    def torch_threads(self) -> int:
+        """Threads of torch that the run has."""
+        return torch.get_num_threads() if self._threads is None else self._threads
+
+    # ---- threads -----------------------------------------------------------------------------------------------------
+    def __enter__(self) -> None:
+        """Share torch's threads between rollouts and updates."""
+        if self._acting is not None:
+            self._threads = torch.get_num_threads()
+            torch.set_num_threads(max(self._threads - self._threads // 2, 1))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End an update that still runs, since what ran beside it failed; an error of its own comes first."""
+        found = self._background.close()
+        if self._threads is not None:
+            torch.set_num_threads(self._threads)
+            self._threads = None
+        if found is not None and not isinstance(error, KeyboardInterrupt):
+            raise found from error
+
+    def _begin_thread(self) -> None:
+        """Give the learning thread its share of torch's threads."""
+        torch.set_num_threads(max(self.torch_threads // 2, 1))
+
+    # ---- updates -----------------------------------------------------------------------------------------------------
+    def take(self, fraction: float, env_steps: int, generator: torch.Generator) -> None:
+        """Take over the rollout that has just been recorded; with overlap another one may follow at once.
+
+        Args:
+            fraction: as those below, of the ``Progress`` before it.
+            env_steps: see there.
+            generator: see there.
+        """
+        progress = self._progress = Progress(fraction, env_steps, generator)
+        if self._acting is None:
+            return
+        self._acting.advance()
+        for name, algorithm in self._algorithms.items():
+            algorithm.take(progress, self._acting.acted[name])
+
+    def begin(self) -> None:
+        """Begin the updates that are due, beside what follows, if they may run beside it."""
+        self.waited = 0.0
+        if self.overlap and self._progress is not None:
+            self._random = torch.get_rng_state()
+            self._background.start(self._next(is_timed=True))
+
+    def join(self) -> None:
+        """Wait for updates that were begun.
+
+        Raises:
+            ConfigError: something drew from torch's global generator meanwhile, so that the order of draws is open.
+            BaseException: what they raised.
+        """
+        began = time.perf_counter()
+        self._background.join()
+        self.waited += time.perf_counter() - began
+        random, self._random = self._random, None
+        if random is not None and not torch.equal(random, torch.get_rng_state()):
+            raise ConfigError(
+                "trainer.overlap is true, but a model or an environment draws from torch's global generator, which "
+                "rollouts and updates would share in no fixed order; let it draw from a torch.Generator of its own, or "
+                "set trainer.overlap to false"
+            )
+
+    def finish(self, is_timed: bool) -> None:
+        """Run the updates that are due, and wait for them; ``is_timed`` says whether ``seconds`` are wanted."""
+        began = time.perf_counter()
+        if self.overlap:  # in the thread that has its share of torch's threads
+            self._background.start(self._next(is_timed))
+            self._background.join()
+        else:
+            self._next(is_timed)()
+        self.waited += time.perf_counter() - began
+
+    def _next(self, is_timed: bool) -> Callable[[], None]:
+        """The updates that are due; they are due no more."""
+        assert self._progress is not None
+        progress, self._progress = self._progress, None
+        return partial(self._learn, progress, is_timed)
+
+    def _learn(self, progress: Progress, is_timed: bool) -> None:
+        self.seconds = Metrics()
+        for name, algorithm in self._algorithms.items():
+            began = time.perf_counter()
+            with self._products(), span(UPDATE, name):
+                found = algorithm.learn(progress)
+            self._measurements.take(name, found, algorithm.charts())
+            if is_timed:
+                self._wait()
+                self.seconds[f"perf/{name}/update_s"] = time.perf_counter() - began
