@@ -107,7 +107,8 @@ def test_json_holds_what_the_text_says(walk: Path, capsys: pytest.CaptureFixture
 def test_the_check_as_a_process(walk: Path) -> None:
     command = [sys.executable, "-m", "warpworld", "check", "walk:Walk", "--steps", "5"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (1, "")
+    noted = [line for line in result.stderr.splitlines() if "compiling" not in line]  # said where that takes long
+    assert (result.returncode, noted) == (1, [])
     assert "walk.cu:4: race" in result.stdout
 
 

@@ -331,6 +331,16 @@ def test_what_cannot_overlap_is_refused(policy: dict[str, Any], message: str) ->
     assert str(caught.value) == message
 
 
+def test_teams_with_a_memory_are_refused() -> None:
+    entry = {"groups": ["agent"], "algorithm": "vdn", "model": {"recurrent": "gru"}}
+    with pytest.raises(ConfigError) as caught:
+        Trainer(overlapped({"name": "particles_spread", "policy": {"agent": entry}}))
+    assert str(caught.value) == (
+        "trainer.overlap is true, but vdn with a memory learns from windows of teams, which a rollout would overwrite "
+        "meanwhile; set it to false, or learn without a memory"
+    )
+
+
 @pytest.mark.parametrize(
     ("captures", "count", "message"),
     [
