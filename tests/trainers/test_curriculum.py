@@ -85,13 +85,20 @@ def test_levels_are_drawn_by_their_probabilities_and_anew_in_each_episode() -> N
 def test_episodes_are_noted_by_the_level_that_they_were_played_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a group whose agents may be out, beside a naive walk through the rollouts."""
     trainer = Trainer(foraging())
-    world, rollouts, teach = trainer.world, list[dict[str, np.ndarray]](), Teacher.teach
+    teacher, world = trainer.teacher, trainer.world
+    assert teacher is not None
+    rollouts, add_up, teach = list[dict[str, np.ndarray]](), teacher.add_up, Teacher.teach
     names = ("rewards", "agent_mask", "terminated", "truncated", "teacher_level")
 
     def noted(self: Teacher) -> None:
         rollouts.append({name: world[f"rollout_{name}"].cpu().numpy().copy() for name in names})
         teach(self)
 
+    def with_rewards_that_do_not_count() -> None:
+        world["rollout_rewards"][~world["rollout_agent_mask"]] = 1e3
+        add_up()
+
+    monkeypatch.setattr(teacher, "add_up", with_rewards_that_do_not_count)
     monkeypatch.setattr(Teacher, "teach", noted)
     trainer.train(None)
     counts, running = np.zeros((2, 3)), np.zeros(6, np.float32)
