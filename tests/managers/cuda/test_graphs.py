@@ -16,6 +16,7 @@ from tests.trainers.recorded import Recorded
 from warpworld import Array, World, eager_phase
 from warpworld.config import ModelConfig
 from warpworld.policies import Policy, build_policy
+from warpworld.trainers.collecting.acting import InGraphs
 
 pytestmark = pytest.mark.cuda_backend
 
@@ -37,16 +38,16 @@ def new_policy(world: World, group: str, generator: torch.Generator, model: dict
     return build_policy(settings, world.groups[group], generator).to(world.device)
 
 
-def counted(monkeypatch: pytest.MonkeyPatch, rollout: Recorded) -> list[int]:
-    """Grows with each step that Python takes."""
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Grows with each step of a graph that Python takes."""
     taken: list[int] = []
-    step = rollout._step
+    step = InGraphs._step
 
-    def count() -> None:
+    def count(self: InGraphs) -> None:
         taken.append(1)
-        step()
+        step(self)
 
-    monkeypatch.setattr(rollout, "_step", count)
+    monkeypatch.setattr(InGraphs, "_step", count)
     return taken
 
 
@@ -78,7 +79,7 @@ def test_three_rollouts_as_graphs_and_step_by_step(
 @pytest.mark.stand_in
 def test_python_takes_no_step_once_they_are_captured(monkeypatch: pytest.MonkeyPatch, stand_in: StandIn) -> None:
     rollout = rollout_of("tag_gridworld", 12, 5)  # 4 divides 12, 5 does not
-    taken = counted(monkeypatch, rollout)
+    taken = counted(monkeypatch)
     rollout.collect()
     assert len(taken) == 2 * 4  # once to warm up, which is what the replay is compared with, and once to capture
     with stand_in.recording() as launches:
@@ -90,7 +91,7 @@ def test_python_takes_no_step_once_they_are_captured(monkeypatch: pytest.MonkeyP
 
 def test_other_policies_are_captured_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     eager, graph = (rollout_of("cartpole", 6, graph_steps) for graph_steps in (0, 3))
-    taken = counted(monkeypatch, graph)
+    taken = counted(monkeypatch)
     for rollout in (eager, graph):
         rollout.collect()
         ((group, actor),) = rollout.actors.items()

@@ -46,14 +46,15 @@ def test_each_row_holds_all_parts_behind_each_other(apart: bool) -> None:
     rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)  # steps are watched by Python
     world.reset()
     expected: dict[str, list[torch.Tensor]] = {group: [] for group in world.groups}
-    step = rollout._step
+    acting = rollout.acting()
+    step = acting._step
 
     def watched() -> None:
         for group, rows in expected.items():
             rows.append(flat(world, group))
         step()
 
-    rollout._step = watched  # type: ignore[method-assign]
+    acting._step = watched  # type: ignore[method-assign]
     rollout.collect()
     rollout.check_finite()
     for group, rows in expected.items():

@@ -33,7 +33,7 @@ class ByTorch:
         if max_norm < math.inf:
             norm = nn.utils.clip_grad_norm_(vector, max_norm)
         else:
-            norm = torch.linalg.vector_norm(vector.grad)  # the policy flattened gives it one
+            norm = torch.linalg.vector_norm(vector.grad)
         optimizer.step()
         return norm
 
