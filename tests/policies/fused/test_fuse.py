@@ -17,7 +17,7 @@ from warpworld.errors import BuildError, ConfigError
 from warpworld.managers.cpu.native_library import NativeLibrary
 from warpworld.policies import MLP, Categorical, Policy
 from warpworld.policies.fused import FusedNetworks, fuse, fused_gradient
-from warpworld.trainers.trainer import fuse_policies
+from warpworld.trainers.building import fuse_policies
 
 
 def test_a_plain_policy_is_fused_and_a_copy_of_it_is_not() -> None:
