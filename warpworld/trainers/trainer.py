@@ -208,8 +208,9 @@ class Trainer:
             raise listeners.failure
         return listeners.latest
 
-    def _iterate(self, listeners: _Listeners) -> None:
+    def _iterate(self, listeners: _Listeners | None = None) -> None:
         """The world's steps, then an update by every algorithm, or beside the steps that of the rollout before."""
+        listeners = listeners or _Listeners(None, None)
         # whether the host reads results in this iteration, and so waits for the device
         iteration, saving = self.iteration + 1, self.config.saving
         is_read = self._is_logged(iteration) or self._is_due(iteration, saving.checkpoint_every)
@@ -235,7 +236,7 @@ class Trainer:
             self.league.take_results()
             self.collector.check_finite()
         # an iteration more, whose update is due
-        self.updates.take(self.iteration / self.num_iterations, self.env_steps, self.generator)
+        self._take()
         self.iteration, self._is_read = iteration, is_read
         self.env_steps += self.env_steps_per_iteration
         self._spent = time.perf_counter() - began - self.updates.waited, self.updates.waited
@@ -252,9 +253,15 @@ class Trainer:
             self._measurements.hold()
             self._of_others = self._measured_by_others()
 
+    def _take(self) -> None:
+        """Take over the rollout that was recorded last; its update is due."""
+        self.updates.take(self.iteration / self.num_iterations, self.env_steps, self.generator)
+
     def _learn(self) -> Metrics:
         """Let every algorithm learn from the rollout; gives the metrics of the iteration."""
         began = time.perf_counter()
+        if not self.updates.are_due:
+            self._take()
         self.updates.finish(self._is_read)
         if self._is_read:
             self.measured()  # waits for the device

@@ -282,9 +282,7 @@ def test_a_loaded_state_is_learnt_from(settings: dict[str, Any], monkeypatch: py
     other.load_state_dict(state)
     done = counted(monkeypatch)
     for each in (trainer, other):
-        each.collector.collect()
-        each.collector.check_finite()
-        each._learn()
+        each._iterate()
     assert len(done) == 2 * 2  # the other's two passes, to be captured again
     after = [each.policies["agent"].state_dict() for each in (trainer, other)]  # type: ignore[union-attr]
     assert all(torch.equal(value, after[1][name]) for name, value in after[0].items())
