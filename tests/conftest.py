@@ -153,7 +153,7 @@ def path_as_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def signals_as_found() -> Iterator[None]:
-    """What a library that a test drives leaves as a handler of signals, as Ray Tune does, is not the next test's."""
+    """Restore the handlers of signals, which a library that a test drives may replace, as Ray Tune does."""
     found = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)}
     yield
     for number, handler in found.items():

@@ -26,7 +26,7 @@ class Hybrid(Environment):
 
     @dataclass(frozen=True)
     class Params:
-        """How many agents there are."""
+        """Number of agents."""
 
         arms: int = 2
 
@@ -35,7 +35,7 @@ class Hybrid(Environment):
         return [Group("arm", self.params.arms, Box(-1.0, 1.0, (4,)), ACTION)]
 
     def arrays(self) -> Sequence[Array]:
-        """What was gripped last."""
+        """Last choice of the grip."""
         return [Array("gripped", "int32", initial=0, on_reset="initial", doc="bits of the two grips")]
 
 

@@ -69,7 +69,7 @@ def by_history(cell: Transformer, encoded: Tensor, starts: Tensor, window: int) 
 
 
 def walked(steps: int = STEPS) -> tuple[Tensor, Tensor]:
-    """What agents see, and where episodes begin: nowhere, at once, in succession, and at random."""
+    """Observations, and flags of beginnings: none, at once, in succession, and at random."""
     random = torch.Generator().manual_seed(1)
     starts = torch.rand(steps, AGENTS, generator=random) < 0.2
     starts[:, 0] = False

@@ -83,7 +83,7 @@ def test_levels_are_drawn_by_their_probabilities_and_anew_in_each_episode() -> N
 
 
 def test_episodes_are_noted_by_the_level_that_they_were_played_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a group whose agents may be out, beside a naive walk through the rollouts."""
+    """Successes of a group whose agents may be out, beside a naive walk through the rollouts."""
     trainer = Trainer(foraging())
     teacher, world = trainer.teacher, trainer.world
     assert teacher is not None

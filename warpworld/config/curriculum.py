@@ -30,7 +30,7 @@ def checked_curriculum(
 def _faults(
     curriculum: CurriculumConfig, environment: Environment, groups: Mapping[str, Group]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """What is wrong, by its key."""
+    """Faults of the section, by key."""
     # the group
     own, group = ("curriculum",), curriculum.group
     if group is None and len(groups) > 1:

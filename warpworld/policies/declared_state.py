@@ -97,7 +97,7 @@ class DeclaredState:
 
 
 def _tensors(state: Any) -> Sequence[Any] | None:
-    """What a state is made of; None if it has none of the forms that a state may have."""
+    """Tensors that a state is made of; None if it has none of the forms that a state may have."""
     if isinstance(state, Tensor):
         return [state]
     if isinstance(state, dict):

@@ -50,7 +50,7 @@ class SamplerContext:
     recorded: Mapping[str, str] | None = None
 
 
-AT_RANDOM = "at random"  # in the place of a distribution: of a player without one, whose actions are random
+AT_RANDOM = "at random"  # stands for the distribution of a player that has none and acts at random
 
 SamplerMaker = Callable[[SamplerContext, str], "Sampler"]
 

@@ -79,7 +79,7 @@ class Background:
 
 
 def _error_of(task: Callable[[], None]) -> BaseException | None:
-    """What a task raises; None if it ends well."""
+    """Run a task; returns the exception that it raises, or None."""
     try:
         with busy(LEARNING):
             task()

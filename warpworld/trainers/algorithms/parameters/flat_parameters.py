@@ -126,7 +126,7 @@ class FlatParameters:
         return self._stepper().prepared(self.optimizer, self.vector, max_grad_norm)
 
     def _stepper(self) -> FusedAdam | ByTorch:
-        """What takes the next step: C++ only those of a plain Adam, and of nothing that is made of one."""
+        """Object that takes the next step: C++ for a plain Adam, torch for all others and for subclasses of Adam."""
         is_adam = type(self.optimizer) is Adam
         return self.native if self.native and is_adam and self.native.takes(self.optimizer, self.vector) else _BY_TORCH
 
