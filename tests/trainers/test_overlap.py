@@ -45,7 +45,14 @@ MORE = {
         },
     },
 }
-FIRST = ("gru, frozen gru and v-trace", "mappo with popart and a memory", "r2d2", "dqn on final observations", "sac")
+FIRST = (
+    "gru, frozen gru and v-trace",
+    "mappo with popart and a memory",
+    "r2d2",
+    "vdn beside qmix, with memories",
+    "dqn on final observations",
+    "sac",
+)
 CONFIGS = {**MORE, **{name: RUN_CONFIGS[name] for name in FIRST}}
 OTHERS = {name: data for name, data in RUN_CONFIGS.items() if name not in CONFIGS}
 
@@ -329,16 +336,6 @@ def test_what_cannot_overlap_is_refused(policy: dict[str, Any], message: str) ->
     with pytest.raises(ConfigError) as caught:
         Trainer(overlapped({"name": "cartpole", "policy": {"agent": policy}}))
     assert str(caught.value) == message
-
-
-def test_teams_with_a_memory_are_refused() -> None:
-    entry = {"groups": ["agent"], "algorithm": "vdn", "model": {"recurrent": "gru"}}
-    with pytest.raises(ConfigError) as caught:
-        Trainer(overlapped({"name": "particles_spread", "policy": {"agent": entry}}))
-    assert str(caught.value) == (
-        "trainer.overlap is true, but vdn with a memory learns from windows of teams, which a rollout would overwrite "
-        "meanwhile; set it to false, or learn without a memory"
-    )
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from warpworld.environment import Array
 from warpworld.policies.samplers.sampler import KERNELS, Sampler, SamplerContext
+
+if TYPE_CHECKING:
+    from warpworld.world import World
+
+
+def head_constants(heads: Sequence[int], world: World, masked: bool) -> dict[str, float]:
+    """Constants by which kernels divide logits into heads.
+
+    Args:
+        heads: number of choices of each.
+        world: whose ``action_mask`` is read.
+        masked: whether it is.
+    """
+    return {
+        "NUM_HEADS": len(heads),
+        "LOGITS": sum(heads),
+        "HEAD_SIZE": heads[0] if len(set(heads)) == 1 else 0,
+        "MASK_SIZE": world.data.array("action_mask").shape[0] if masked else 1,
+    }
 
 
 class ChoiceSampler(Sampler):
@@ -27,13 +47,7 @@ class ChoiceSampler(Sampler):
 
     def constants(self) -> dict[str, float]:
         """Division of the logits into heads."""
-        heads, world = self._heads, self.context.world
-        return {
-            "NUM_HEADS": len(heads),
-            "LOGITS": sum(heads),
-            "HEAD_SIZE": heads[0] if len(set(heads)) == 1 else 0,
-            "MASK_SIZE": world.data.array("action_mask").shape[0] if self.masked else 1,
-        }
+        return head_constants(self._heads, self.context.world, self.masked)
 
     def arrays(self) -> dict[str, str]:
         """Add ``head_sizes``."""

@@ -10,6 +10,7 @@ import torch
 
 from warpworld.environment import Array, action_parts
 from warpworld.policies.samplers.box import NO_NOISE, scaling_to
+from warpworld.policies.samplers.choices import head_constants
 from warpworld.policies.samplers.sampler import AT_RANDOM, KERNELS, Sampler, SamplerContext
 
 if TYPE_CHECKING:
@@ -44,15 +45,8 @@ class HybridSampler(Sampler):
 
     def constants(self) -> dict[str, float]:
         """Division of the outputs into heads and numbers."""
-        heads, world = self._heads, self.context.world
-        return {
-            "NUM_HEADS": len(heads),
-            "LOGITS": sum(heads),
-            "HEAD_SIZE": heads[0] if len(set(heads)) == 1 else 0,
-            "ACTION_SIZE": self._size,
-            "MASK_SIZE": world.data.array("action_mask").shape[0] if self.masked else 1,
-            "IS_MASKED": self.masked,
-        }
+        of_heads = head_constants(self._heads, self.context.world, self.masked)
+        return {**of_heads, "ACTION_SIZE": self._size, "IS_MASKED": self.masked}
 
     def scalars(self) -> dict[str, int]:
         """The address of the places at which actions lie."""

@@ -14,7 +14,6 @@ from torch.nn import functional
 
 from warpworld.config import Count, Fault, Flag, PositiveSchedule, Sizes
 from warpworld.environment import Group, action_heads
-from warpworld.errors import ConfigError
 from warpworld.policies import DuelingHeads, HeadsMaker, RecurrentTeamQNetwork, TeamQNetwork, make_cell
 from warpworld.trainers.algorithms.window_learning import Evaluated, Walk, WindowLearning, WindowSettings
 from warpworld.trainers.collecting import Collector
@@ -132,11 +131,6 @@ class Mixing(WindowLearning):
         if not settings.model.remembers:
             sizes = TeamSizes(**own, final_observations=self.keeps_finals(collector))
             return TeamReplay(collector, name, sizes, self.processes)
-        if collector.overlaps:
-            raise ConfigError(
-                f"trainer.overlap is true, but {settings.algorithm} with a memory learns from windows of teams, which "
-                "a rollout would overwrite meanwhile; set it to false, or learn without a memory"
-            )
         of_windows = TeamWindowSizes(
             **own,
             state_size=self.policy.state_size,

@@ -49,7 +49,7 @@ class ActingPolicies:
         return {name: _copied(name, policy) for name, policy in self._learners.items()}
 
     def advance(self) -> None:
-        """Go on to the next rollout: acting weights have acted, and those of the learners act."""
+        """Let the learners' present weights act next, and keep those that acted."""
         for name, learner in self._learners.items():
             _take(self.acted[name], self._acting(name))
             _take(self._acting(name), learner)

@@ -97,9 +97,9 @@ class Updates:
         """Take over the rollout that has just been recorded; with overlap another one may follow at once.
 
         Args:
-            fraction: as those below, of the ``Progress`` before it.
-            env_steps: see there.
-            generator: see there.
+            fraction: of the run that is done, in [0, 1].
+            env_steps: env steps done.
+            generator: on the CPU, what permutations are drawn from.
         """
         progress = self._progress = Progress(fraction, env_steps, generator)
         if self._acting is None:
