@@ -14,6 +14,7 @@ from gymnasium.spaces import Box
 
 import warpworld
 from tests.cases import often
+from tests.hybrid import MaskedHybrid
 from tests.toys import box, environment
 from tests.trainers.acting import Kinds, declared
 from tests.trainers.recorded import Recorded
@@ -49,6 +50,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EPISODES_SOURCE, EpisodeStatistics
 from warpworld.trainers.collecting.metrics import EpisodeMetrics
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
+from warpworld.trainers.collecting.teacher import Teacher
 from warpworld.world.env_states import STATES_SOURCE
 
 # packaged configs whose algorithms have kernels
@@ -59,6 +61,20 @@ TEAM: dict[str, Any] = {
     "name": "particles_reference",
     "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
     "policy": {"agent": {"algorithm": "qmix"}},
+}
+
+# a team with a memory, of the same environment
+REMEMBERING_TEAM: dict[str, Any] = {
+    **TEAM,
+    "policy": {"agent": {"algorithm": "qmix", "model": {"recurrent": "gru"}, "burn_in": 1, "train_length": 2}},
+}
+
+# a curriculum
+TAUGHT: dict[str, Any] = {
+    "name": "mountain_car",
+    "trainer": {"num_envs": 4, "num_steps": 2, "total_env_steps": 1000},
+    "curriculum": {"parameters": {"force": [0.004, 0.001]}, "success": -199},
+    "policy": {"agent": {"algorithm": "ppo"}},
 }
 
 # a policy whose memory is kernels
@@ -167,7 +183,13 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     Recorded(World(still, num_envs=2, device="cpu"), {"agent": None}, num_steps=2)
     for name in LEARNING:
         declare(load_config(name))
-    declare(config_from_dict(TEAM))
+    for team in (TEAM, REMEMBERING_TEAM):
+        declare(config_from_dict(team))
+    taught = config_from_dict(TAUGHT)
+    assert taught.curriculum is not None
+    learning = Collector(build_world(taught), 2)
+    Teacher(taught.curriculum, learning.world, 2)
+    Recorded(World(MaskedHybrid(), 2, device="cpu"), {"arm": None}, num_steps=2)
     remembering = build_policies(config_from_dict(REMEMBERING), get_environment("cartpole")(), torch.Generator())
     assert remembering["agent"] is not None
     give_kernels(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu"))
