@@ -142,7 +142,7 @@ def test_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learn = trainer.algorithms["right"].learn
 
     def diverge(progress: Progress) -> Mapping[str, torch.Tensor]:
-        if trainer.iteration == 2:
+        if progress.env_steps == 2 * trainer.env_steps_per_iteration:
             trainer.policies["right"].model.critic_layers[0].weight[0, 0].data.fill_(float("nan"))
         return learn(progress)
 
