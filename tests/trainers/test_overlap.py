@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
+from tests.cases import often
 from tests.trainers.overlapped import TRAINER, RolloutFirst, UpdateFirst, overlapped, result, trained
 from tests.trainers.test_resumed_runs import DQN, ONE, RUN_CONFIGS
 from warpworld.config import config_from_dict, load_config
@@ -53,8 +54,7 @@ FIRST = (
     "dqn on final observations",
     "sac",
 )
-CONFIGS = {**MORE, **{name: RUN_CONFIGS[name] for name in FIRST}}
-OTHERS = {name: data for name, data in RUN_CONFIGS.items() if name not in CONFIGS}
+CONFIGS = {**MORE, **RUN_CONFIGS}
 
 
 # ---- the order in which rollout and update run -----------------------------------------------------------------------
@@ -69,17 +69,9 @@ def check_order(data: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("bf16_everywhere")
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", often((*MORE, *FIRST), CONFIGS))
 def test_an_update_and_the_rollout_beside_it_share_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     check_order(CONFIGS[name], monkeypatch)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.heavy
-@pytest.mark.usefixtures("bf16_everywhere")
-@pytest.mark.parametrize("name", OTHERS)
-def test_so_in_more_worlds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_order(OTHERS[name], monkeypatch)
 
 
 @pytest.mark.long
