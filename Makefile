@@ -25,8 +25,8 @@ CUDA_STAMP := $(VENV)/.installed-cuda-tools
 PEERS_STAMP := $(VENV)/.installed-peers
 DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
-# The tests of `make test`; make test MARKS= runs the heavy and slow ones in the same run, as .ci/run does.
-MARKS ?= not slow and not heavy
+# The tests of `make test`; make test MARKS= runs those that take their time in the same run, as .ci/run does.
+MARKS ?= not slow and not heavy and not long
 # Where a stage repeats tests on another backend or with other flags, the first case of each that takes no time: a case
 # differs in the world, which `make test` runs, and what takes time are trainings and searches. The rules of environments
 # stay out, too: that trajectories are the same bits there is a test of its own, of all environments. CASES=--exhaustive
@@ -58,12 +58,12 @@ train: $(STAMP) ## Train Tag with a progress display
 quick: $(STAMP) ## Run the first case of each test of the package that takes no time
 	$(PYTEST) --quick $(ARGS)
 
-test: $(STAMP) ## Run the tests that are not marked heavy or slow
+test: $(STAMP) ## Run the tests that are not marked long, heavy or slow
 	$(PYTEST) -m "$(MARKS)" $(ARGS)
 
 # pytest exits with 5 when nothing is marked so.
-test-slow: $(STAMP) ## Run the tests that are marked heavy or slow
-	$(PYTEST) -m "slow or heavy" $(ARGS) || [ $$? -eq 5 ]
+test-slow: $(STAMP) ## Run the tests that are marked long, heavy or slow
+	$(PYTEST) -m "slow or heavy or long" $(ARGS) || [ $$? -eq 5 ]
 
 exhaustive: $(STAMP) ## Run more cases and random moments of the same things, and all tests of kernels as users' are compiled
 	$(PYTEST) --exhaustive -m exhaustive $(ARGS)

@@ -18,8 +18,9 @@ COLLECTED = pytest.StashKey[list[pytest.Item]]()
 ON_CUDA = ("cuda_backend", "stand_in")
 # Seconds that a test may take in its own process, by the heaviest of its marks.
 SECONDS = {"slow": float("inf"), "heavy": 20.0, "long": 1.5, "": 1 / 3}
-# A test is reported beyond so many times its seconds: processors differ.
-TOLERANCE = 3.0
+# A test is reported beyond so many times its seconds, and fails beyond so many: processors differ, and workers that
+# wait for work count as well.
+TOLERANCE, LIMIT = 3.0, 30.0
 MANY_MODULES = 30  # as a library has
 
 
@@ -65,22 +66,32 @@ def heaviest_mark(item: pytest.Item) -> str:
     return next((mark for mark in ("slow", "heavy", "long") if item.get_closest_marker(mark)), "")
 
 
-def overrun(item: pytest.Item, seconds: float) -> str | None:
-    """A line on a test that took ``seconds``, if its marks allow less by more than the tolerance."""
+def overrun(item: pytest.Item, seconds: float, times: float = TOLERANCE) -> str | None:
+    """A line on a test that took ``seconds``, if that is more than so many times what its marks allow."""
     mark = heaviest_mark(item)
-    if seconds <= TOLERANCE * SECONDS[mark]:
+    if seconds <= times * SECONDS[mark]:
         return None
     return f"{item.nodeid}: {seconds:.1f} s, and {mark or 'no mark'} is for up to {SECONDS[mark]:.2g} s"
 
 
 def note_of_time(item: pytest.Item) -> Generator[None, None, None]:
-    """Keep, as a property of a test's report, that it took longer than its marks allow.
+    """Keep, as a property of a test's report, that it took longer than its marks allow, and fail one in a wrong stage.
 
     Processor time of this process is counted: neither other programs nor compilers make it longer. A test that is the
-    first to load some library is left out, and none fails, since processors differ.
+    first to load some library is left out. None fails on the cuda backend, for which marks are not made.
     """
     began, loaded = time.process_time(), len(sys.modules)
     yield
-    line = overrun(item, time.process_time() - began)
-    if line is not None and len(sys.modules) - loaded < MANY_MODULES:
-        item.user_properties.append(("wrong_stage", line))
+    seconds = time.process_time() - began
+    line = overrun(item, seconds)
+    if line is None or len(sys.modules) - loaded >= MANY_MODULES:
+        return
+    item.user_properties.append(("wrong_stage", line))
+    if item.config.getoption("device") == "cpu" and not item.config.getoption("stand_in"):
+        check_stage(item, seconds)
+
+
+def check_stage(item: pytest.Item, seconds: float) -> None:
+    """Fail a test that took so long that it belongs into another stage."""
+    if line := overrun(item, seconds, LIMIT):
+        pytest.fail(f"{line}; mark it for its stage: see CONTRIBUTING.md", pytrace=False)

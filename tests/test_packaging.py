@@ -226,6 +226,7 @@ def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path
         assert name in shown
 
 
+@pytest.mark.exhaustive
 @pytest.mark.heavy
 @pytest.mark.long
 def test_installed_command_measures(installed: Path, tmp_path: Path) -> None:
@@ -279,6 +280,7 @@ def test_pytest_finds_the_fixture_of_the_installed_package(installed: Path, tmp_
     assert "unknown environment 'cartpol'. Did you mean 'cartpole'?" in result.stdout
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_mypy_checks_a_users_program_against_the_installed_package(installed: Path, tmp_path: Path) -> None:
     program = shutil.copy(ROOT / "tests" / "users_program.py", tmp_path)

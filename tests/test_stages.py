@@ -9,12 +9,47 @@ from typing import Any
 import pytest
 
 from tests.quick import LEFT_OUT
-from tests.stages import COLLECTED, ROOT, cuda_paths, overrun, run_nowhere, run_seldom
+from tests.stages import COLLECTED, ROOT, check_stage, cuda_paths, overrun, run_nowhere, run_seldom
 
-# Tests that `make exhaustive` alone runs, and why: what they find, a test of every push finds in another way.
+# Tests that `make exhaustive` alone runs, by the reason: what they find, a test of every push finds in another way.
 SELDOM = {
-    "tests/runs/test_two_nodes.py::test_a_node_that_is_gone_leaves_the_run_to_the_other": "waits for minutes",
-    "tests/docs/test_several_processes_page.py::test_kubernetes": "starts what Slurm starts, from another file",
+    "plays for long what another test of the file plays for short": (
+        "tests/envs/board/test_board.py::test_pettingzoo_plays_the_same_for_long",
+        "tests/envs/foraging/test_foraging_original.py::test_the_package_plays_the_same_for_a_thousand_episodes",
+        "tests/envs/minatar/test_minatar.py::test_the_package_plays_the_same_for_long",
+        "tests/envs/warehouse/test_warehouse_original.py::test_the_package_drives_the_same_for_long",
+        "tests/trainers/replay/test_ring.py::test_transitions_are_those_that_were_played_for_long",
+    ),
+    "learns for long what other tests hold against formulas": (
+        "tests/trainers/algorithms/test_actor_critic_runs.py::test_packaged_configs_keep_the_pendulum_upright",
+        "tests/trainers/algorithms/test_frame_stacks.py::test_two_pictures_show_more_than_one",
+        "tests/trainers/algorithms/test_r2d2.py::test_recall_is_learnt",
+    ),
+    "trains in another library, whose steps other tests compare": (
+        "tests/docs/test_adapters_page.py::test_the_ppo_in_one_file_learns",
+        "tests/docs/test_adapters_page.py::test_the_ppo_of_torchrl_learns",
+        "tests/examples/test_sb3_ppo.py::test_it_learns",
+    ),
+    "trains what another test of the page has run": (
+        "tests/docs/test_eyes_page.py::test_companions_learn_to_find_each_other",
+    ),
+    "stops in a debugger as tests/cuda/test_debugger.py does": (
+        "tests/docs/test_debugging_page.py::test_gdb_stops_as_the_page_says",
+        "tests/examples/test_vscode.py::test_the_debugger_stops_in_one_agent_of_one_env",
+    ),
+    "asks a thousand homes what other tests ask a hundred": (
+        "tests/cli/test_plans_command.py::test_the_page_shows_what_a_thousand_homes_are_like",
+        "tests/eyes/plans/test_thousand_homes.py::test_a_thousand_plans_are_shared_by_index",
+    ),
+    "runs another command of the wheel that a test of every push installs": (
+        "tests/test_packaging.py::test_installed_command_measures",
+        "tests/test_packaging.py::test_mypy_checks_a_users_program_against_the_installed_package",
+    ),
+    "waits for processes on two nodes, as others do on one": (
+        "tests/runs/test_two_nodes.py::test_a_killed_process_is_restarted_and_sigterm_leaves_a_checkpoint",
+        "tests/runs/test_two_nodes.py::test_a_node_that_is_gone_leaves_the_run_to_the_other",
+    ),
+    "starts what Slurm starts, from another file": ("tests/docs/test_several_processes_page.py::test_kubernetes",),
 }
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
 
@@ -31,7 +66,7 @@ def test_each_test_of_the_cuda_backend_is_run_on_it(request: pytest.FixtureReque
 
 def test_each_test_has_a_case_that_every_push_runs(request: pytest.FixtureRequest) -> None:
     found = [name for name in run_seldom(request.config.stash[COLLECTED]) if not name.startswith("tests/benchmarks/")]
-    assert [name for name in found if name not in SELDOM] == []
+    assert [name for name in found if name not in {name for names in SELDOM.values() for name in names}] == []
 
 
 def test_folders_that_make_quick_leaves_out_hold_tests() -> None:
@@ -70,3 +105,10 @@ def test_one_that_takes_longer_than_its_marks_allow_is_reported(
     marks: tuple[str, ...], seconds: float, words: str | None
 ) -> None:
     assert overrun(item("t.py::a", *marks), seconds) == words
+
+
+@pytest.mark.parametrize(("marks", "most"), [((), 9.9), (("long",), 44.9), (("long", "heavy"), 599.0)])
+def test_one_in_a_wrong_stage_fails(marks: tuple[str, ...], most: float) -> None:
+    check_stage(item("t.py::a", *marks), most)
+    with pytest.raises(pytest.fail.Exception, match=r"t\.py::a: .* is for up to .* mark it for its stage"):
+        check_stage(item("t.py::a", *marks), 1.05 * most)

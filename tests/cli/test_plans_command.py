@@ -100,6 +100,7 @@ def test_files_that_are_wrong(here: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not (here / "plans").exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_the_page_shows_what_a_thousand_homes_are_like(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plans", "--seed", "0", "--count", "1000"]) == 0

@@ -75,6 +75,7 @@ def example(name: str) -> Any:
     return module
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
@@ -83,6 +84,7 @@ def test_the_ppo_in_one_file_learns(autoreset: str) -> None:
     assert np.mean(returns[:100]) < 40 and np.mean(returns[-100:]) > 180
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.cpu_backend
 def test_the_ppo_of_torchrl_learns() -> None:

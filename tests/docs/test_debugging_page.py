@@ -87,6 +87,7 @@ def test_printf_prints_what_the_page_shows(walk: Path, capfd: pytest.CaptureFixt
     assert sorted(printed)[: len(shown)] == shown
 
 
+@pytest.mark.exhaustive
 @pytest.mark.heavy
 @pytest.mark.long
 def test_gdb_stops_as_the_page_says(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_the_page_can_be_followed(working_folder: Path, capsys: pytest.CaptureFi
     assert (run / "replay.html").is_file()
 
 
+@pytest.mark.exhaustive
 def test_companions_learn_to_find_each_other(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, (printed, result), _ = followed(working_folder, capsys, [])
     (mean, at_random), (_, shown_at_random) = (numbers(text) for text in (result, printed))

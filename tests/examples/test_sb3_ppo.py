@@ -10,6 +10,7 @@ import pytest
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.slow]
 
 
+@pytest.mark.exhaustive
 def test_it_learns() -> None:
     pytest.importorskip("stable_baselines3")
     example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "sb3_ppo.py"))

@@ -76,6 +76,7 @@ def test_the_trace_lies_in_the_project(project: Path) -> None:
     assert (project / "trace.csv").read_text().startswith("step,episode,event,agent,group,")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.heavy
 @pytest.mark.long
 def test_the_debugger_stops_in_one_agent_of_one_env(project: Path) -> None:

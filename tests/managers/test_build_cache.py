@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import seldom
 from warpworld import make
 from warpworld.cli import main
 from warpworld.errors import BuildError
@@ -236,7 +237,7 @@ print(runtime().ww_abi() == ABI)
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize(
     ("program", "damage", "libraries"),
-    [(STEP, half, 2), (LOAD, nothing, 1), (LOAD, garbage, 1)],
+    [(STEP, half, 2), pytest.param(LOAD, nothing, 1, marks=seldom), pytest.param(LOAD, garbage, 1, marks=seldom)],
     ids=["half of a world's", "nothing of the runtime", "garbage"],
 )  # a world needs two libraries: the runtime's and its kernels'
 @pytest.mark.long

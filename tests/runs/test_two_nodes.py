@@ -98,6 +98,7 @@ def newest(run: Path) -> int:
     return max((int(path.stem.rpartition("_")[2]) for path in run.glob("checkpoints/iteration_*.pt")), default=0)
 
 
+@pytest.mark.exhaustive
 def test_a_killed_process_is_restarted_and_sigterm_leaves_a_checkpoint(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with nodes(tmp_path, "2") as started:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cases import often
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.trainers.algorithms.ape_x import ApeXSettings
 from warpworld.trainers.algorithms.dqn import DQNSettings
@@ -49,10 +50,11 @@ MIXES: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {
     "against a frozen one": (TAG, {"tagger": DQN, "runner": {**DQN, "train": False}}, {"tagger"}),
     "one for both groups": (LIVES, {"both": {**DQN, "groups": ["left", "right"]}}, {"both"}),
 }
+FEW = "values beside gradients", "against a frozen one", "one for both groups"
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("mix", often(FEW, MIXES))
 def test_each_policy_learns_by_its_own_algorithm(mix: str) -> None:
     world, policy, learners = MIXES[mix]
     before, after = Trainer(config(world, policy)), trained(world, policy)

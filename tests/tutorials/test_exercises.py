@@ -57,7 +57,7 @@ def test_there_are_six_each_with_a_hidden_hint_and_a_hidden_solution() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exercise", often(EXERCISES[::2], EXERCISES), ids=NAMES)
+@pytest.mark.parametrize("exercise", often(EXERCISES[:1], EXERCISES), ids=NAMES)
 def test_the_check_tells_right_from_wrong(exercise: str, tmp_path: Path) -> None:
     task, _, answer = exercise.partition("<details")
     for block in [*shown(START), *shown(task)]:

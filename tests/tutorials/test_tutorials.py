@@ -65,7 +65,7 @@ def test_the_index_lists_every_tutorial_by_its_title() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", often(tutorials()[::2], tutorials()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", often(tutorials()[:1], tutorials()), ids=lambda path: path.stem)
 def test_a_tutorial_runs_and_prints_what_is_kept(path: Path, tmp_path: Path) -> None:
     before = read(path)
     after = kept(run(before, tmp_path))

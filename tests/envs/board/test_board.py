@@ -64,6 +64,7 @@ def test_pettingzoo_plays_the_same(game: str) -> None:
     assert all(count > 0 for outcome, count in happened.items() if outcome != "drawn"), happened
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("game", often(["tic_tac_toe"], ["connect_four", "tic_tac_toe"]))
 def test_pettingzoo_plays_the_same_for_long(game: str) -> None:

@@ -83,6 +83,7 @@ def test_many_players_see_those_who_are_near() -> None:
     assert walk(MANY, num_envs=2, episodes=2)["blocked"] > 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("case", often(["crowd"], CASES))
 def test_the_package_plays_the_same_for_a_thousand_episodes(case: str) -> None:

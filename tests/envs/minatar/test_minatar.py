@@ -102,6 +102,7 @@ def test_the_package_plays_the_same(game: str, play: Play, rewards: int, sticky:
     assert (happened["stuck"] > 0) == (sticky > 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "play", "sticky", "at_least"),

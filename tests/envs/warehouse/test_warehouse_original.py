@@ -94,6 +94,7 @@ def test_the_package_drives_the_same(case: str, tmp_path: Path) -> None:
     assert happened["taken"] > 0 and happened["moved"] > 0 and happened["stopped"] > 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [pytest.param(case, marks=BESIDES.get(case, ())) for case in CASES])
 @pytest.mark.parametrize("steps", often([2000], [2000, 5000]))

@@ -1,4 +1,4 @@
-"""A thousand homes of the packaged sizes: each keeps to its rules, and all of them together are a set to share."""
+"""Homes of the packaged sizes: each keeps to its rules, and a thousand together are a set to share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from tests.cases import often
 from tests.eyes.plans.plan_oracle import Walk, distances, flooded, turns
 from tests.packaged import packaged
 from warpworld.eyes.plans import Plan, PlanSet, generator, home, homes
@@ -18,7 +19,7 @@ from warpworld.eyes.plans.subdivision import UNIT, Rectangle
 pytestmark = pytest.mark.slow
 
 COUNT = 1000
-WALKED = 100  # of so many homes one is walked through on a fine lattice, apart from the package's geometry
+WALKED = 20  # of so many homes one is walked through on a fine lattice, apart from the package's geometry
 
 
 class Furnished(NamedTuple):
@@ -29,8 +30,8 @@ class Furnished(NamedTuple):
     boxes: list[Rectangle]
 
 
-@pytest.fixture(scope="module")
-def furnished() -> list[Furnished]:
+@pytest.fixture(scope="module", params=often([COUNT // 10], [COUNT // 10, COUNT]))
+def furnished(request: pytest.FixtureRequest) -> list[Furnished]:
     """Homes of the packaged sizes, and what ``furniture`` was told and made of each."""
     told: list[tuple[Home, list[Rectangle]]] = []
     plain = generator.furniture
@@ -41,8 +42,8 @@ def furnished() -> list[Furnished]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generator, "furniture", watched)
-        plans = [home(21, index) for index in range(COUNT)]
-    assert len(told) == COUNT
+        plans = [home(21, index) for index in range(request.param)]
+    assert len(told) == request.param
     return [Furnished(plan, *one) for plan, one in zip(plans, told, strict=True)]
 
 
@@ -110,9 +111,10 @@ def test_furniture_is_within_its_room_and_out_of_the_way(furnished: list[Furnish
             assert part.x0 <= box.x0 < box.x1 <= part.x1 and part.y0 <= box.y0 < box.y1 <= part.y1, plan.name
             assert not any(box.overlaps(way) for way in ways), plan.name
         count += len(boxes)
-    assert count > 3 * COUNT
+    assert count > 3 * len(furnished)
 
 
+@pytest.mark.exhaustive
 def test_a_thousand_plans_are_shared_by_index() -> None:
     """Envs walk in plans of their own choice, which the world has once, in about 30 MB."""
     few, many = (packaged("explorer", n, device="cpu", num_plans=COUNT, res=16) for n in (2, 2000))

@@ -199,6 +199,7 @@ def test_a_checkpoint_of_another_kind_is_refused(entry: Mapping[str, Any]) -> No
 
 
 # ---- what comes of it ------------------------------------------------------------------------------------------------
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expected"),

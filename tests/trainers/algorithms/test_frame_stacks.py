@@ -120,6 +120,7 @@ def mean_reward(frames: int) -> float:
     return float(np.mean(rewards))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_two_pictures_show_more_than_one() -> None:
     assert mean_reward(2) > 0.9  # 19 of 20 steps can be paid

@@ -261,6 +261,7 @@ def test_several_groups_with_lives_and_rows_that_do_not_count(first_priority: st
     assert all(weight.isfinite().all() for weight in trainer.policies["both"].state_dict().values())  # type: ignore[union-attr]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_recall_is_learnt(tmp_path: Path) -> None:
     from warpworld.config import load_config

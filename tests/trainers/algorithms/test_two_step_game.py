@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cases import seldom
 from tests.trainers.algorithms.two_step import TOGETHER
 from warpworld.config import config_from_dict
 from warpworld.trainers.play import play
@@ -53,7 +54,14 @@ def learnt(algorithm: str, safe: float) -> float:
 @pytest.mark.heavy
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize(
-    ("algorithm", "safe"), [("dqn", 0.6), ("vdn", 0.6), ("vdn", 0.7), ("qmix", 0.7)], ids=lambda case: str(case)
+    ("algorithm", "safe"),
+    [
+        pytest.param("dqn", 0.6, marks=seldom),
+        pytest.param("vdn", 0.6, marks=seldom),
+        ("vdn", 0.7),
+        ("qmix", 0.7),
+    ],
+    ids=str,
 )
 def test_the_trajectory_taken_is_the_best_by_what_can_be_represented(algorithm: str, safe: float) -> None:
     value, game = solution(safe)

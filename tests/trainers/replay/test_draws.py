@@ -144,6 +144,8 @@ def test_the_smallest_share_and_the_largest_leaf_are_found_at_any_place() -> Non
         assert drawn.numpy("largest_leaf") == pytest.approx(2.0**0.6, rel=1e-5)
 
 
+@pytest.mark.heavy
+@pytest.mark.long
 def test_sums_do_not_drift() -> None:
     drawn, errors = Drawn(random_leaves()), torch.rand(100, BATCH, generator=torch.Generator().manual_seed(0))
     errors = errors.to(drawn.world.device)

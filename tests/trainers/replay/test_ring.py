@@ -75,6 +75,7 @@ def test_rows_that_were_never_written_are_not_drawn() -> None:
     assert filled.run(3) > 10
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("name", often(FOR_LONG, CASES))
 def test_transitions_are_those_that_were_played_for_long(name: str) -> None:
