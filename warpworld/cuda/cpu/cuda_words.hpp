@@ -4,11 +4,12 @@
 #pragma once
 
 #include <assert.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cuda/c_math.hpp"
 
 // ---- qualifiers ----------------------------------------------------------------------------------------------------
 #define __host__

@@ -1,9 +1,8 @@
 // min and max of every pair of types, as CUDA has them.
 #pragma once
 
-#include <math.h>
-
 #include "../fiber.hpp"
+#include "c_math.hpp"
 
 #if defined(__x86_64__)
 // The C library's functions as a few instructions, in place of calls that keep loops from being vectors. Of two zeros the

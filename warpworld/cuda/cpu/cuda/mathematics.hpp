@@ -5,9 +5,8 @@
 // underscores for ever (__sincosf), so that only a definition keeps a kernel from a symbol that no library has.
 #pragma once
 
-#include <math.h>
-
 #include "bits.hpp"
+#include "c_math.hpp"
 
 // ---- the quick ones of the hardware: as exact here as the others, but for what CUDA's reference states ---------------
 namespace ww {

@@ -1,9 +1,8 @@
 // Floats of 16 bits as bits: rounded once, in any direction, from a double.
 #pragma once
 
-#include <math.h>
-
 #include "bits.hpp"
+#include "c_math.hpp"
 
 namespace ww {
 

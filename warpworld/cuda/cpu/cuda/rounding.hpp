@@ -3,8 +3,8 @@
 #pragma once
 
 #include <fenv.h>
-#include <math.h>
 
+#include "c_math.hpp"
 #include "saturated.hpp"
 
 namespace ww {

@@ -2,8 +2,7 @@
 // Bessel functions. Those of float are computed in double and rounded once. Only in files that mention one.
 #pragma once
 
-#include <math.h>
-
+#include "c_math.hpp"
 #include "mathematics.hpp"
 
 // ---- lengths -------------------------------------------------------------------------------------------------------

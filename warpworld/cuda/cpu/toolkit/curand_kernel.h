@@ -5,9 +5,9 @@
 // A state lives as long as a kernel's variable: start it with the env's clock as its offset, or use random.cuh.
 #pragma once
 
-#include <math.h>
 #include <stdint.h>
 
+#include "../cuda/c_math.hpp"
 #include "../cuda/vectors.hpp"
 
 struct curandStatePhilox4_32_10 {
