@@ -42,9 +42,11 @@ if TYPE_CHECKING:
     from warpworld.managers.program import EndStep as EndStep
     from warpworld.managers.program import KeepFinal as KeepFinal
     from warpworld.managers.program import Program as Program
+    from warpworld.managers.program import Repeat as Repeat
     from warpworld.managers.program import RunHostFunction as RunHostFunction
     from warpworld.managers.program import RunKernel as RunKernel
     from warpworld.managers.program import Step as Step
+    from warpworld.managers.program import Work as Work
     from warpworld.managers.program import WorldConstants as WorldConstants
     from warpworld.managers.shortage import amount as amount
     from warpworld.managers.source_text import SourceText as SourceText

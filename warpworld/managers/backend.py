@@ -29,7 +29,7 @@ class Backend(Protocol):
         warps_per_block: of kernels whose envs share warps.
         padding: bytes that are left free behind each array of the store.
         captures: whether ``capture`` works.
-        runs_on_host: whether programs may hold a ``RunHostFunction``.
+        runs_on_host: whether programs may hold a ``RunHostFunction``, and begin with a ``Repeat``.
     """
 
     name: str

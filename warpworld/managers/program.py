@@ -98,6 +98,19 @@ class RunHostFunction:
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """Take all steps of the program that it begins several times in a row, where a backend ``runs_on_host``.
+
+    Attributes:
+        times: how often.
+        row: name of an array, one int32 per world, that is counted up after each time.
+    """
+
+    times: int
+    row: str
+
+
+@dataclass(frozen=True)
 class Agents:
     """Range of an env's agents, in two arrays that have a dimension of agents.
 
@@ -169,7 +182,8 @@ class CheckActions:
     start: tuple[float, ...]
 
 
-Step = BeginStep | BeginReset | EndStep | RunKernel | RunHostFunction | Copy | KeepFinal | CheckActions
+Work = BeginStep | BeginReset | EndStep | RunKernel | RunHostFunction | Copy | KeepFinal | CheckActions
+Step = Work | Repeat
 
 
 # Steps frozen against the sealed store: a call runs them in order for all envs, and raises KernelError if one faults.

@@ -89,3 +89,14 @@ def in_turn(calls: Sequence[Callable[[], None]], turn: threading.RLock) -> Calla
             release()
 
     return run
+
+
+def again(call: Callable[[], None], times: int, counter: torch.Tensor) -> Callable[[], None]:
+    """Repeat a call so many times, and add 1 to ``counter``, () int32, after each."""
+
+    def run() -> None:
+        for _ in range(times):
+            call()
+            counter.add_(1)
+
+    return run

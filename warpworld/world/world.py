@@ -198,13 +198,15 @@ class World(WorldStore):
         self._pipeline.require_masked()
         return self.program([*self._action_checks(), *self._pipeline.step(self._kernels.step, active_only=True)])
 
-    def step_after(self, steps: Sequence[Step]) -> Callable[[], None]:
-        """A step of every env that begins with some steps of the caller's, all in one call where that can be.
+    def steps_after(self, steps: Sequence[Step], times: int, row: str) -> Callable[[], None]:
+        """Several steps of every env, each behind some steps of the caller's, all in one call where that can be.
 
         Args:
             steps: before those of ``step``, in order. They write the actions, so these are not checked.
+            times: how many steps of every env.
+            row: name of an array, one int32 per world, that is counted up after each.
         """
-        return self.program([*steps, *self._pipeline.step(self._kernels.step)])
+        return self.repeated([*steps, *self._pipeline.step(self._kernels.step)], times, row)
 
     def _action_checks(self) -> list[Step]:
         bounds = action_bounds(self.groups) if self._checks_actions else {}

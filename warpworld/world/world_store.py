@@ -29,6 +29,7 @@ from warpworld.managers import (
     KeepFinal,
     Kept,
     Number,
+    Repeat,
     RunKernel,
     Step,
     WorldConstants,
@@ -41,7 +42,7 @@ from warpworld.world.info_arrays import checked_infos
 from warpworld.world.kernel_constants import scalars_of, whole_number
 from warpworld.world.limits import check_agents, check_indices
 from warpworld.world.per_env_arrays import RANDOMIZE_SOURCE, draws, per_env_arrays
-from warpworld.world.phases import PythonStep, in_turn, parts_of
+from warpworld.world.phases import PythonStep, again, in_turn, parts_of
 from warpworld.world.reserved import ON_REQUEST, own_arrays, requested_array, reserved_arrays
 from warpworld.world.step_pipeline import StepPipeline
 
@@ -286,6 +287,19 @@ class WorldStore:
             StoreError: a step copies between arrays that do not fit each other.
         """
         return in_turn([self._call(part) for part in parts_of(steps)], self._turn)
+
+    def repeated(self, steps: Iterable[Step | PythonStep], times: int, row: str) -> Callable[[], None]:
+        """Freeze steps that are taken several times in a row, in one native call where that can be.
+
+        Args:
+            steps: as ``program``'s.
+            times: how often.
+            row: name of an array, one int32 per world, that is counted up after each time.
+        """
+        parts = list(parts_of(steps))
+        if self._backend.runs_on_host and len(parts) == 1 and not isinstance(parts[0], PythonStep):
+            return self._call((Repeat(times, row), *parts[0]))
+        return again(in_turn([self._call(part) for part in parts], self._turn), times, self.data[row])
 
     def _call(self, part: tuple[Step, ...] | PythonStep) -> Callable[[], None]:
         if isinstance(part, PythonStep):

@@ -133,7 +133,7 @@ def acting_in_one_call(share: float) -> Profile:
     [
         (made_up(env_step=0.6, gradient=0.4), [], ["the env step takes 60%"]),
         (made_up(env_step=0.3, other=0.7), [], []),
-        (acting_in_one_call(0.6), [], ["policies, sampling and env step take 60%, in one call of C++ a step"]),
+        (acting_in_one_call(0.6), [], ["policies, sampling and env step take 60%, in one call of C++ a rollout"]),
         (made_up(policy=0.5, gradient=0.3, other=0.2), [], ["policies and sampling take 50%, on 256 envs at a time"]),
         (made_up(policy=0.5, gradient=0.3, other=0.2), ["trainer.num_envs=2048"], []),
         (made_up(gradient=0.7, other=0.3), [], ["agent: torch computes its gradient, 70% of the time, at 10%"]),

@@ -13,6 +13,7 @@ from tests.trainers.league.run_configs import RUN_CONFIGS as LEAGUES
 from tests.trainers.test_resumed_runs import ONE, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import KernelError
+from warpworld.managers.cpu.native_runtime import NativeRepeats, runtime
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.policies import Policy
 from warpworld.trainers.collecting.players import Seen, decide
@@ -241,3 +242,24 @@ def test_many_envs_are_shared_by_whole_blocks_of_rows_and_few_one_by_one(monkeyp
             assert policy is not None
             monkeypatch.setattr(policy.model.fused, "most_workers", 8)
         assert [program.granularity for program in programs_of(trainer, monkeypatch)] == [granularity]
+
+
+def test_a_rollout_is_one_native_call_that_ctrl_c_may_cut_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call takes as many steps as are left, and C++ may return before it has taken them."""
+    trainer = made(RUN_CONFIGS["cartpole"])
+    other = made(RUN_CONFIGS["cartpole"], in_one_call=False)
+    repeat, calls = runtime().ww_repeat_program, list[int]()
+
+    def one_step(address: int) -> int:
+        repeats = NativeRepeats.from_address(address)
+        wanted, repeats.times = repeats.times, repeats.done + 1
+        code: int = repeat(address)
+        repeats.times = wanted
+        calls.append(repeats.done)
+        return code
+
+    monkeypatch.setattr(runtime(), "ww_repeat_program", one_step)
+    for each in (trainer, other):
+        each.collector.collect()
+    assert calls == list(range(1, TRAINER["num_steps"] + 1))
+    assert torch.equal(trainer.world.snapshot(), other.world.snapshot())

@@ -39,7 +39,7 @@ def _of_rollouts(profile: Profile, config: RunConfig) -> Iterator[str]:
         )
     if profile.share((ACT_AND_STEP,)) > MUCH:
         yield (
-            f"policies, sampling and env step take {profile.share((ACT_AND_STEP,)):.0%}, in one call of C++ a step: "
+            f"policies, sampling and env step take {profile.share((ACT_AND_STEP,)):.0%}, in one call of C++ a rollout: "
             "`warpworld tune` tries other numbers of envs and workers; trainer.fused=false times them apart, with "
             "networks by torch"
         )

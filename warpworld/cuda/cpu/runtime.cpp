@@ -16,7 +16,7 @@
 
 #include "faults.hpp"
 #include "floats.hpp"
-#include "program.hpp"
+#include "repeats.hpp"
 #include "watchdog.hpp"
 
 __thread ww_thread ww_this_thread;
@@ -396,4 +396,7 @@ __attribute__((visibility("default"))) int ww_run_program(ww_program* program) {
   pthread_mutex_unlock(lock);
   return code;
 }
+
+// Runs a program until it has run so many times, or some time has passed; the code of its error, or 0.
+__attribute__((visibility("default"))) int ww_repeat_program(ww_repeats* repeats) { return ww::repeat_program(*repeats); }
 }

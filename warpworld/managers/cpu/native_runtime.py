@@ -58,6 +58,7 @@ NativeProgram = struct(
     **dict(max_threads=UNSIGNED, timeout_milliseconds=INT, launches=UNSIGNED, nanoseconds_per_env=ctypes.c_float),
     error=NativeError,
 )
+NativeRepeats = struct("NativeRepeats", **dict(program=POINTER, times=INT, done=INT, row=POINTER))
 
 
 # ---- what the machine code depends on -------------------------------------------------------------------------------
@@ -116,6 +117,8 @@ def runtime() -> ctypes.CDLL:
     library = load_library(cached(key, ".so", build, "the cpu backend's runtime"), ctypes.RTLD_GLOBAL)
     library.ww_run_program.argtypes = [ctypes.c_void_p]
     library.ww_run_program.restype = ctypes.c_int
+    library.ww_repeat_program.argtypes = [ctypes.c_void_p]
+    library.ww_repeat_program.restype = ctypes.c_int
     if library.ww_abi() != ABI:
         raise BuildError(f"the cpu backend's runtime has ABI {library.ww_abi()}, expected {ABI}; empty the build cache")
     return library

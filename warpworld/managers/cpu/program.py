@@ -9,6 +9,7 @@ import ctypes
 import math
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,17 @@ from warpworld.managers import (
     EndStep,
     KeepFinal,
     Program,
+    Repeat,
     RunHostFunction,
     RunKernel,
     Step,
+    Work,
     WorldConstants,
     copy_fields,
 )
 from warpworld.managers.c_structs import context_of
 from warpworld.managers.cpu.host_compiler import source_line
-from warpworld.managers.cpu.native_runtime import ErrorCode, NativeProgram, NativeStep, StepKind, runtime
+from warpworld.managers.cpu.native_runtime import ErrorCode, NativeProgram, NativeRepeats, NativeStep, StepKind, runtime
 from warpworld.managers.legal_actions import ActionBounds
 
 
@@ -46,27 +49,33 @@ class CpuProgram:
         runtime().ww_prepare()
         self._keep: list[Any] = [data.block]
         self._bounds: list[ActionBounds] = []
+        # how often all of them are taken
+        repeats = [step for step in steps if isinstance(step, Repeat)]
+        works = [step for step in steps if not isinstance(step, Repeat)]
         # steps in C's form
-        native = (NativeStep * max(len(steps), 1))(*(self._native(step, data, world) for step in steps))
-        kernels = [step for step in steps if isinstance(step, RunKernel)]
-        functions = [step for step in steps if isinstance(step, RunHostFunction)]
+        native = (NativeStep * max(len(works), 1))(*(self._native(work, data, world) for work in works))
+        kernels = [work for work in works if isinstance(work, RunKernel)]
+        functions = [work for work in works if isinstance(work, RunHostFunction)]
         self._kernels = {step.name: step for step in kernels}
         # the program, with the limits of all steps
         self._program = NativeProgram(
             context=context_of(world, data),
             steps=ctypes.addressof(native),
-            num_steps=len(steps),
+            num_steps=len(works),
             max_workers=min((num_workers, *(step.max_workers for step in functions))),
-            granularity=math.lcm(*_envs_of_blocks(steps)),  # no block is cut in two
+            granularity=math.lcm(*_envs_of_blocks(works)),  # no block is cut in two
             max_threads=max((step.threads for step in kernels), default=1),
             timeout_milliseconds=_kernel_timeout(),
         )
         # memory that C points to lives as long as this object
         self._keep.append(native)
         self._address = ctypes.addressof(self._program)
+        self._repeats = [NativeRepeats(self._address, each.times, 0, data.pointer(each.row)) for each in repeats]
 
     def frozen(self) -> Program:
         """Make a plain function that runs all steps for all envs in one native call; an object would be slower."""
+        if self._repeats:
+            return partial(self._repeat, *self._repeats)
         run, address, explain = self._run, self._address, self._raise
 
         def call() -> None:
@@ -75,7 +84,14 @@ class CpuProgram:
 
         return call
 
-    def _native(self, step: Step, data: DataManager, world: WorldConstants) -> ctypes.Structure:
+    def _repeat(self, repeats: ctypes.Structure) -> None:
+        """Run all steps several times in a row; Ctrl-C is seen between two native calls."""
+        repeats.done = 0
+        while repeats.done < repeats.times:
+            if runtime().ww_repeat_program(ctypes.addressof(repeats)):
+                self._raise()
+
+    def _native(self, step: Work, data: DataManager, world: WorldConstants) -> ctypes.Structure:
         match step:
             case BeginStep():
                 return NativeStep(kind=StepKind.BEGIN, active_only=step.active_only)

@@ -1,8 +1,7 @@
-"""Acting: a step of a world and its players, in parts or in one call; a rollout, step by step or as CUDA graphs."""
+"""Acting: a rollout in one call, step by step or as CUDA graphs; a step of a world and its players in parts."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Protocol
@@ -13,22 +12,12 @@ from torch import Tensor
 from warpworld.trainers.collecting.acting_kernel import ActingKernel
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.recorders import Recorders
-from warpworld.trainers.collecting.whole_step import WholeStep
+from warpworld.trainers.collecting.whole_step import WholeSteps
 from warpworld.trainers.spans import ACT_AND_STEP, ENV_STEP, span
 from warpworld.world import World
 
 
 # ---- a step ----------------------------------------------------------------------------------------------------------
-class Step(Protocol):
-    """One step of all envs: every player acts, records are kept, the world steps."""
-
-    def begin(self) -> None:
-        """Take in weights and players, which may change between two rollouts and at no other time."""
-
-    def run(self) -> None:
-        """Take the step."""
-
-
 class StepInParts:
     """Takes steps in parts: the groups act one after the other, recorders record, the world steps.
 
@@ -64,33 +53,41 @@ class StepInParts:
             self._world.step()
 
 
-class StepInOneCall:
-    """Takes steps that are one call of C++ each.
-
-    Args:
-        whole: the step.
-    """
-
-    def __init__(self, whole: WholeStep) -> None:
-        self._whole = whole
-
-    def begin(self) -> None:
-        """Let the networks take in weights."""
-        self._whole.begin()
-
-    def run(self) -> None:
-        """Take the step."""
-        with span(ACT_AND_STEP):
-            self._whole.run()
-
-
 # ---- a rollout -------------------------------------------------------------------------------------------------------
 Measured = Callable[[], Tensor]
 """Gives the numbers that recorders measured of the latest rollout, (numbers,) int64 on the device."""
 
 
-class Acting(ABC):
-    """Takes the steps of a rollout, for the players that it is made for.
+class Acting(Protocol):
+    """Takes the steps of a rollout, for the players that it is made for."""
+
+    def collect(self) -> Measured:
+        """Take T steps from the world's current state."""
+
+
+class InOneCall:
+    """All steps in one call of C++.
+
+    Args:
+        whole: the steps.
+        recorders: of the run, which do nothing between two steps but count them.
+    """
+
+    def __init__(self, whole: WholeSteps, recorders: Recorders) -> None:
+        self._whole, self._recorders = whole, recorders
+
+    def collect(self) -> Measured:
+        """Implement ``Acting``."""
+        self._recorders.begin()
+        self._whole.begin()
+        with span(ACT_AND_STEP):
+            self._whole.run()
+        self._recorders.end()
+        return self._recorders.measured
+
+
+class StepByStep:
+    """Steps one by one, called from Python.
 
     Args:
         step: one step.
@@ -98,13 +95,17 @@ class Acting(ABC):
         num_steps: T.
     """
 
-    def __init__(self, step: Step, recorders: Recorders, num_steps: int) -> None:
+    def __init__(self, step: StepInParts, recorders: Recorders, num_steps: int) -> None:
         self._one, self._recorders, self._num_steps = step, recorders, num_steps
         self._stepped = recorders.stepped()
 
-    @abstractmethod
     def collect(self) -> Measured:
-        """Take T steps from the world's current state."""
+        """Implement ``Acting``."""
+        self._begin()
+        for _ in range(self._num_steps):
+            self._step()
+        self._recorders.end()
+        return self._recorders.measured
 
     def _begin(self) -> None:
         self._recorders.begin()
@@ -117,28 +118,16 @@ class Acting(ABC):
             stepped()
 
 
-class StepByStep(Acting):
-    """Steps one by one, called from Python."""
-
-    def collect(self) -> Measured:
-        """Implement ``Acting``."""
-        self._begin()
-        for _ in range(self._num_steps):
-            self._step()
-        self._recorders.end()
-        return self._recorders.measured
-
-
-class InGraphs(Acting):
+class InGraphs(StepByStep):
     """Several steps in a CUDA graph, which is replayed until the rollout is complete.
 
     Args:
         world: a sealed world.
         kernels: that act in the step.
         at_once: steps of a graph; they divide T.
-        step: as of ``Acting``.
-        recorders: as of ``Acting``.
-        num_steps: as of ``Acting``.
+        step: as of ``StepByStep``.
+        recorders: as of ``StepByStep``.
+        num_steps: as of ``StepByStep``.
     """
 
     def __init__(
@@ -146,7 +135,7 @@ class InGraphs(Acting):
         world: World,
         kernels: Sequence[ActingKernel],
         at_once: int,
-        step: Step,
+        step: StepInParts,
         recorders: Recorders,
         num_steps: int,
     ) -> None:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from warpworld.trainers.collecting.acting import (
     Acting,
     InGraphs,
+    InOneCall,
     InOneGraph,
-    Step,
     StepByStep,
-    StepInOneCall,
     StepInParts,
 )
 from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
 from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.recorders import Recorders
-from warpworld.trainers.collecting.whole_step import WholeStep, acts_in_cpp
+from warpworld.trainers.collecting.whole_step import WholeSteps, acts_in_cpp
 from warpworld.world import World
 
 
@@ -38,10 +38,13 @@ def choose_acting(
         recorders: of the run.
         num_steps: T.
         graph_steps: steps of a CUDA graph at most; 0 for no graphs.
-        in_one_call: whether networks, draws and the world's step are one call, where they can be.
+        in_one_call: whether the networks, draws and steps of a rollout are one call, where they can be.
     """
-    step = _choose_step(world, actors, kernels, recorders, in_one_call)
     at_once = most_steps(num_steps, graph_steps)
+    does_more = recorders.do_more or world.checks_actions
+    if in_one_call and not does_more and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
+        return InOneCall(WholeSteps(world, actors, num_steps, ROW), recorders)
+    step = StepInParts(world, kernels, actors, recorders)
     if not world.captures or not at_once:
         return StepByStep(step, recorders, num_steps)
     kind = InOneGraph if at_once == num_steps else InGraphs
@@ -51,16 +54,6 @@ def choose_acting(
 def most_steps(num_steps: int, graph_steps: int) -> int:
     """Steps of a graph: the largest divisor of T that is allowed; 0 for no graphs."""
     return max((k for k in range(1, graph_steps + 1) if num_steps % k == 0), default=0)
-
-
-def _choose_step(
-    world: World, actors: Sequence[Actor], kernels: Sequence[ActingKernel], recorders: Recorders, in_one_call: bool
-) -> Step:
-    """One call if programs run on the host, every player acts in C++ or at random, and nothing comes in between."""
-    does_more = recorders.acted() or recorders.copies() or world.checks_actions
-    if in_one_call and not does_more and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
-        return StepInOneCall(WholeStep(world, actors))
-    return StepInParts(world, kernels, actors, recorders)
 
 
 def choose_kernels(actors: Sequence[Actor]) -> list[list[Actor]]:

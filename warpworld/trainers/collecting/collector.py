@@ -36,7 +36,7 @@ class Collector:
         uses_kernels: whether kernels act and compute losses, where CUDA graphs are captured; ``building`` settles it
             before any algorithm is declared.
         overlaps: whether an update may run beside the steps of an iteration; set it before anything is declared.
-        in_one_call: whether networks, draws and the world's step are one call, where they can be.
+        in_one_call: whether the networks, draws and steps of a rollout are one call, where they can be.
 
     Args:
         world: an unsealed world.

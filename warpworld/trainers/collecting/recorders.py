@@ -58,6 +58,12 @@ class Recorders:
         """Calls that follow the world's step."""
         return [call for recorder in self._all for call in recorder.calls_after_step()]
 
+    @property
+    def do_more(self) -> bool:
+        """Whether there is more to do around a step than to count it, as the first recorder does."""
+        counting = list(self._all[0].calls_after_step())
+        return bool(self.acted() or self.copies()) or not counting or self.stepped() != counting
+
     # ---- numbers for the host ----------------------------------------------------------------------------------------
     def measured(self) -> Tensor:
         """The numbers of all recorders, (numbers,) int64 on the device."""

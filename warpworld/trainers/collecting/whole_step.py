@@ -1,4 +1,4 @@
-"""A step of everything in one call: every group's networks and draws, and the world's own step."""
+"""Steps of everything in one call: every group's networks and draws, and the world's own step."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from warpworld.trainers.collecting.players import Player, decide, distribution_o
 from warpworld.world import World
 
 
-class WholeStep:
-    """Acts for some groups and steps the world, as the actors and the world do, bit for bit.
+class WholeSteps:
+    """Acts for some groups and steps the world several times, as the actors and the world do, bit for bit.
 
     A worker takes some envs through all of it: their networks, draws and records, and their step. It is valid for the
     current players and their networks only.
 
     Attributes:
-        run: takes the step; call ``begin`` before the first one.
+        run: takes the steps; call ``begin`` before.
 
     Args:
         world: a sealed world, of which every group has its actor here.
         actors: of which ``acts_in_cpp`` holds.
+        num_steps: T.
+        row: name of the array with the row that is recorded next, which is counted up after each step.
     """
 
-    def __init__(self, world: World, actors: Sequence[Actor]) -> None:
+    def __init__(self, world: World, actors: Sequence[Actor], num_steps: int, row: str) -> None:
         self._world, self._actors = world, actors
         self._acting = list[FusedActing]()
         self._zeroed = list[Tensor]()
-        self.run = world.step_after([step for actor in actors for step in self._steps(actor)])
+        steps = [step for actor in actors for step in self._steps(actor)]
+        self.run = world.steps_after(steps, num_steps, row)
 
     def _steps(self, actor: Actor) -> list[RunHostFunction | RunKernel]:
         acting, num_envs = [], self._world.num_envs
