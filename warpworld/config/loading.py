@@ -81,8 +81,8 @@ def _build(document: Document, folder: Path) -> RunConfig:
     config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
     met = absolute_runs(config.saving.eval_opponents, scripts)
     config = config.model_copy(update={"saving": config.saving.model_copy(update={"eval_opponents": met})})
-    check_self_play(config, groups, scripts, document)
     check_populations(config, groups, document)
+    check_self_play(config, groups, scripts, document)
     check_evaluations(config, scripts, document)
     # loggers, sizes, and paths as they are now
     check_loggers(config.saving, document)
