@@ -17,7 +17,7 @@ from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.loss import WithLoss
-from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
+from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLPenalty, KLRate
 from warpworld.trainers.algorithms.settings import OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import Permutations, RecomputedTargets, Updates, choose_updates
@@ -36,6 +36,7 @@ class OnPolicy(WithLoss):
         now: the settings of the present update, with the values of schedules.
         learning_rate: of the present update, if settings say it.
         rate: the learning rate, if it follows the KL divergence; else None.
+        penalty: the coefficient of a penalty on that divergence, if it follows it; else None.
         passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
@@ -46,6 +47,7 @@ class OnPolicy(WithLoss):
     overlaps = True
     learns_from_share = True
     passes_in_cpp: bool = True
+    penalty: KLPenalty | None = None
     settings: OnPolicySettings
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
