@@ -55,6 +55,7 @@ CASES = {
     "ppo, torch": configured("cartpole", {"agent": PPO}, fused=False),
     "ppo, rate by kl": configured("cartpole", {"agent": {**PPO, **BY_KL}}),
     "ppo, rate by kl, torch": configured("cartpole", {"agent": {**PPO, **BY_KL, "kl_coef": 0.5}}, fused=False),
+    "ppo, coefficient by kl": configured("cartpole", {"agent": {**PPO, "kl_coef": 0.5, "kl_coef_target": 2e-3}}),
     "ppo, rewards": configured("cartpole", {"agent": {**PPO, "reward_scale": 0.7, "reward_clip": 0.5}}),
     "ppo, uneven": configured("cartpole", {"agent": PPO}, num_envs=5),
     "ppo, not normalised": configured("cartpole", {"agent": {**PPO, "norm_adv": False}}, fused=False),

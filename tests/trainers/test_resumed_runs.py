@@ -35,7 +35,7 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
     },
     "rate by kl": {
         "name": "cartpole",
-        "policy": {"agent": {**ONE, "desired_kl": 1e-4, "anneal_lr": False, "kl_coef": 0.1}},
+        "policy": {"agent": {**ONE, "desired_kl": 1e-4, "anneal_lr": False, "kl_coef": 0.1, "kl_coef_target": 1e-3}},
     },
     "hybrid actions and opponents": {
         "name": "tests.hybrid:HybridPair",

@@ -6,6 +6,7 @@ from warpworld.config.endless_config import endless, load_endless
 from warpworld.config.loading import config_from_dict, load_config
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
+from warpworld.config.population import population_entries
 from warpworld.config.reward_settings import RewardSettings
 from warpworld.config.run_config import RunConfig
 from warpworld.config.saved import SavedConfig, foreign_code, has_outline, read_saved
@@ -16,6 +17,7 @@ from warpworld.config.sections import (
     Fault,
     LearnerConfig,
     ModelConfig,
+    PopulationConfig,
     RandomConfig,
     Section,
     SelfPlayConfig,
@@ -58,6 +60,7 @@ __all__ = [
     "ModelConfig",
     "NotNegative",
     "NotNegativeSchedule",
+    "PopulationConfig",
     "Positive",
     "PositiveSchedule",
     "RandomConfig",
@@ -85,6 +88,7 @@ __all__ = [
     "model_class",
     "opponents_envs",
     "packaged_configs",
+    "population_entries",
     "read_saved",
     "self_play_entries",
     "sides_of",

@@ -6,6 +6,7 @@ import math
 import re
 
 from warpworld.config.documents import Document, dotted, known
+from warpworld.config.population import population_faults
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import (
     LearnerConfig,
@@ -89,6 +90,17 @@ def _check_spaces(name: str, groups: list[Group], where: str) -> None:
                 )
 
 
+def check_populations(config: RunConfig, groups: dict[str, Group], document: Document) -> None:
+    """Check that the members of a population can learn, and that their settings can change.
+
+    Raises:
+        ConfigError: names the key, what was given and what was expected.
+    """
+    for path, text in population_faults(config, groups):
+        where = document.where(path, *(path[:length] for length in range(len(path) - 1, 1, -1)))
+        raise ConfigError(f"{where}: {dotted(path)}{text}")
+
+
 def check_sizes(config: RunConfig, groups: dict[str, Group], document: Document) -> None:
     """Check that a run holds at least one iteration, and that each algorithm's settings go with its sizes.
 
@@ -113,7 +125,9 @@ def check_sizes(config: RunConfig, groups: dict[str, Group], document: Document)
         if not policy.train:
             continue
         agents = sum(groups[group].size for group in policy.groups)
-        for fault in policy.faults(Sizes(trainer.num_envs, trainer.num_steps, agents)):
+        members = 1 if policy.population is None else policy.population.members
+        for fault in policy.faults(Sizes(trainer.num_envs // members, trainer.num_steps, agents)):
             first, *others = [("policy", name, *key.split(".")) for key in fault.keys]
             where = document.where(first, *others, *(sizes[1:] if fault.of_sizes else ()), ("policy", name))
-            raise ConfigError(f"{where}: policy.{name}.{fault.text}")
+            whose = f" (num_envs of each of {members} members)" if fault.of_sizes and members > 1 else ""
+            raise ConfigError(f"{where}: policy.{name}.{fault.text}{whose}")

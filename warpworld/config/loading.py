@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from warpworld.config.between_sections import check_policies, check_schedules, check_sizes
+from warpworld.config.between_sections import check_policies, check_populations, check_schedules, check_sizes
 from warpworld.config.curriculum import checked_curriculum
 from warpworld.config.documents import Document, check_encodable, validated
 from warpworld.config.environment_section import with_environment
@@ -81,6 +81,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     config = config.model_copy(update={"policy": with_absolute_runs(config.policy, scripts)})
     met = absolute_runs(config.saving.eval_opponents, scripts)
     config = config.model_copy(update={"saving": config.saving.model_copy(update={"eval_opponents": met})})
+    check_populations(config, groups, document)
     check_self_play(config, groups, scripts, document)
     check_evaluations(config, scripts, document)
     # loggers, sizes, and paths as they are now

@@ -36,6 +36,11 @@ def algorithm_class(name: str) -> Any:
     return found
 
 
+def algorithms_with(ability: str) -> list[str]:
+    """Names of the packaged algorithms of which an attribute is true, such as ``learns_from_share``."""
+    return [name for name in ALGORITHMS if getattr(algorithm_class(name), ability)]
+
+
 def model_class(name: str, needs_critic: bool = True) -> Any:
     """The model of that name, or the class that ``module:Class`` names.
 

@@ -17,6 +17,7 @@ from warpworld.config.sections import (
     CurriculumConfig,
     ModelConfig,
     PolicyConfig,
+    PopulationConfig,
     RandomConfig,
     SavingConfig,
     Section,
@@ -107,6 +108,8 @@ def keys_at(data: Mapping[str, Any], path: KeyPath) -> dict[str, str]:
         section = ModelConfig
     elif path[2:] == ("self_play",):
         section = SelfPlayConfig
+    elif path[2:] == ("population",):
+        section = PopulationConfig
     else:
         section = settings_of(data["policy"][path[1]]["algorithm"])
     return {name: field.description or "" for name, field in section.model_fields.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -164,6 +164,27 @@ class SelfPlayConfig(Section):
     )
 
 
+class PopulationConfig(Section):
+    """The ``population`` of a policy: members that learn with settings of their own, and copy those that do better."""
+
+    members: Annotated[int, Field(ge=2, le=1024)] = Field(
+        default=8, description="policies that learn, each in an equal part of the envs"
+    )
+    settings: dict[str, tuple[float, float]] = Field(
+        description="settings in which members differ, with the lowest and the highest value of each"
+    )
+    interval: Count = Field(default=20, description="iterations between two rankings of the members by their returns")
+    exploit: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        default=0.25, description="part of the members, the worst, that copy one of as many of the best at a ranking"
+    )
+    perturb: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(min_length=1)] = Field(
+        default=(0.8, 1.25), description="factors, of which one multiplies each setting of a member that copies another"
+    )
+    resample: Fraction = Field(
+        default=0.25, description="probability that such a setting is drawn from its whole range instead"
+    )
+
+
 class CurriculumConfig(Section):
     """The ``curriculum`` section: a teacher draws the level of each env's next episode by success."""
 
@@ -241,10 +262,17 @@ class LearnerConfig(Section):
     self_play: SelfPlayConfig | None = Field(
         default=None, description="opponents that replace it in some envs, as a section; null for none"
     )
+    population: PopulationConfig | None = Field(
+        default=None, description="members that learn in its place, as a section; null for none"
+    )
 
     def at(self, env_steps: int) -> Self:
         """A copy of the settings, with each schedule replaced by its value after ``env_steps`` env steps."""
         return self.model_copy(update={name: value_at(getattr(self, name), env_steps) for name in self.scheduled()})
+
+    def with_values(self, values: Mapping[str, float]) -> Self:
+        """A copy with numbers in place of some settings that take a schedule: schedules that end where they begin."""
+        return self.model_copy(update={name: ((0, value),) for name, value in values.items()})
 
     def scheduled(self) -> list[str]:
         """Names of the settings that are schedules."""

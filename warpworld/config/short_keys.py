@@ -15,7 +15,7 @@ from typing import Any
 from warpworld.config.algorithm_settings import algorithms_of, settings_of
 from warpworld.config.documents import OTHER_NAMES, Document
 from warpworld.config.named_classes import algorithm_class, model_class
-from warpworld.config.sections import ModelConfig, SavingConfig, SelfPlayConfig, TrainerConfig
+from warpworld.config.sections import ModelConfig, PopulationConfig, SavingConfig, SelfPlayConfig, TrainerConfig
 from warpworld.environment import get_environment
 from warpworld.errors import ConfigError, DeclarationError, suggest
 from warpworld.importing import absolute_target
@@ -123,11 +123,13 @@ def _policy_keys(algorithm: str, entry: Mapping[str, Any]) -> Iterator[Key]:
         fields = settings_of(algorithm).model_fields
     except ConfigError:
         return
-    yield from ((name,) for name in fields if name not in ("model", "self_play"))
+    yield from ((name,) for name in fields if name not in ("model", "self_play", "population"))
     if "model" in fields:
         yield from (("model", name) for name in (*ModelConfig.model_fields, *_model_settings(algorithm, entry)))
     if entry.get("self_play"):
         yield from (("self_play", name) for name in SelfPlayConfig.model_fields)
+    if entry.get("population"):
+        yield from (("population", name) for name in PopulationConfig.model_fields)
 
 
 def _model_settings(algorithm: str, entry: Mapping[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainValidator
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from warpworld.managers.devices import device_names
@@ -35,6 +36,15 @@ def _read_schedule(given: Any, limit: str, is_legal: Callable[[float], bool]) ->
     if steps[-1] > _LARGEST:
         raise PydanticCustomError("schedule", f"points at {_LARGEST} env steps at most")
     return tuple((step, float(value)) for step, value in points) if points is given else float(given)
+
+
+def schedule_limit(field: FieldInfo) -> tuple[Callable[[float], bool], str] | None:
+    """Limit of the numbers of a setting that takes a schedule: a test and its text; None of any other setting."""
+    for part in field.metadata:
+        read = getattr(part, "func", None)
+        if isinstance(read, partial) and read.func is _read_schedule:
+            return read.keywords["is_legal"], read.keywords["limit"]
+    return None
 
 
 def _is_point(point: Any, is_legal: Callable[[float], bool]) -> bool:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 
 from warpworld.config import REQUIRED, LearnerConfig, RunConfig
-from warpworld.environment import Environment, placed_groups
+from warpworld.environment import Environment
 from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
-from warpworld.trainers.algorithms import Algorithm, get_algorithm
+from warpworld.trainers.algorithms import ALONE, Algorithm, ProcessGroup, get_algorithm
 from warpworld.trainers.collecting import Collector, Recorder, Slot
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
-from warpworld.trainers.initial_weights import load_initial_weights
-from warpworld.trainers.processes import ALONE, ProcessGroup
+from warpworld.trainers.initial_weights import fresh_policy, load_initial_weights
+from warpworld.trainers.population import Exploration, Population, first_members
 from warpworld.world import World
 
 if TYPE_CHECKING:
@@ -61,15 +62,10 @@ def build_policies(
         generator: on the CPU, what weights are drawn from.
         device: where the policies are put.
     """
-    groups, policies = placed_groups(environment), dict[str, Policy | None]()
-    for name, entry in config.policy.items():
-        policies[name] = None
-        if isinstance(entry, LearnerConfig):
-            group, algorithm = groups[entry.groups[0]], get_algorithm(entry.algorithm)
-            read = algorithm.critic_space(environment, group)
-            policy = algorithm.build_policy(entry, group, generator, read).to(device)
-            policies[name] = policy.acting(greedily=algorithm.acts_greedily)
-    return policies
+    return {
+        name: fresh_policy(entry, environment, generator, device) if isinstance(entry, LearnerConfig) else None
+        for name, entry in config.policy.items()
+    }
 
 
 def build_learners(
@@ -95,15 +91,59 @@ def build_learners(
 
 
 def build_algorithms(
-    config: RunConfig, policies: Mapping[str, Policy | None], processes: ProcessGroup = ALONE
+    config: RunConfig,
+    policies: Mapping[str, Policy | None],
+    processes: ProcessGroup = ALONE,
+    world: World | None = None,
+    generator: torch.Generator | None = None,
 ) -> dict[str, Algorithm]:
-    """An algorithm for each policy that is trained, by name."""
-    algorithms = {}
+    """An algorithm for each policy that is trained, by name.
+
+    Args:
+        config: the run's settings.
+        policies: by name.
+        processes: those that train the run.
+        world: in which they learn; only a population needs it.
+        generator: on the CPU, what weights of a population's members are drawn from.
+
+    Raises:
+        ConfigError: the device or the processes rule a population out.
+    """
+    algorithms: dict[str, Algorithm] = {}
     for name, policy in policies.items():
         entry = config.policy[name]
-        if policy is not None and entry.train:
+        if policy is None or not isinstance(entry, LearnerConfig) or not entry.train:
+            continue
+        if entry.population is None:
             algorithms[name] = get_algorithm(entry.algorithm)(policy, entry, processes)
+        else:
+            assert world is not None and generator is not None
+            _check_population(name, world, processes)
+            algorithms[name] = _population(config, name, policy, world, generator)
     return algorithms
+
+
+def _check_population(name: str, world: World, processes: ProcessGroup) -> None:
+    """Refuse a population on a device or among processes where its members cannot learn."""
+    key = f"policy.{name}.population is set, but"
+    if world.captures:
+        raise ConfigError(f"{key} on cuda an update is a CUDA graph over all envs; set trainer.device to cpu")
+    if processes.several:
+        raise ConfigError(f"{key} {processes.size} processes train the run, expected one: start a single process")
+
+
+def _population(config: RunConfig, name: str, policy: Policy, world: World, generator: torch.Generator) -> Population:
+    """The population that learns a policy."""
+    entry = config.policy[name]
+    assert isinstance(entry, LearnerConfig) and entry.population is not None
+    exploration = Exploration(entry.population, config.trainer.seed ^ zlib.crc32(name.encode()))
+    members = first_members(entry, policy.state_dict(), exploration, world, generator)
+    return Population(name, policy, entry, members, config.trainer.num_envs, exploration)
+
+
+def population_of(algorithms: Mapping[str, Algorithm]) -> Population | None:
+    """The run's population; None if it has none."""
+    return next((algorithm for algorithm in algorithms.values() if isinstance(algorithm, Population)), None)
 
 
 def build_collector(
@@ -122,7 +162,7 @@ def build_collector(
         world: that is not sealed.
         policies: by name; on the cpu their networks are given C++ where ``trainer.fused`` says so.
         algorithms: of those that are trained, by name.
-        slots: in which opponents play.
+        slots: in which opponents or members of a population play.
         acting: copies of the policies, which act with ``trainer.overlap``.
         beside: waits for the update beside a rollout, with ``trainer.overlap``.
 
@@ -137,6 +177,9 @@ def build_collector(
     collector.uses_kernels = bool(trainer.fused) and on_device
     if acting is not None:
         fuse_copies(config, world, acting.copies())
+    population = population_of(algorithms)
+    if population is not None:
+        fuse_copies(config, world, {population.name: [member.policy for member in population.members]})
     if beside is not None:
         collector.overlaps = True
         collector.add(beside)

@@ -165,8 +165,9 @@ class Checkpoints:
         trainer = self._trainer
         trainer.world.reset()
         trainer.world["truncated"] = True  # so that recurrent policies forget
-        for name in ("episode_return", "episode_steps"):
-            trainer.world[name] = 0
+        trainer.episodes.drop_running()
+        for algorithm in trainer.algorithms.values():
+            algorithm.drop_running()
         self._past.end_episodes()
 
     def resume(self, run: Run) -> None:

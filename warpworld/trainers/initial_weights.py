@@ -1,18 +1,39 @@
-"""Policies that start from another run's weights."""
+"""Weights that policies begin with: newly drawn, or those of another run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warpworld.environment import Environment, placed_groups
 from warpworld.errors import RunError, suggest
 from warpworld.policies import Policy
 from warpworld.runs import RunFolder
+from warpworld.trainers.algorithms import get_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from warpworld.config import RunConfig
+    import torch
+
+    from warpworld.config import LearnerConfig, RunConfig
+
+
+def fresh_policy(
+    entry: LearnerConfig, environment: Environment, generator: torch.Generator, device: torch.device | str
+) -> Policy:
+    """A fresh policy of a section.
+
+    Args:
+        entry: the section.
+        environment: that the policy plays.
+        generator: on the CPU, what weights are drawn from.
+        device: where the policy is put.
+    """
+    group, algorithm = placed_groups(environment)[entry.groups[0]], get_algorithm(entry.algorithm)
+    read = algorithm.critic_space(environment, group)
+    policy = algorithm.build_policy(entry, group, generator, read).to(device)
+    return policy.acting(greedily=algorithm.acts_greedily)
 
 
 def load_initial_weights(config: RunConfig, policies: Mapping[str, Policy | None]) -> None:

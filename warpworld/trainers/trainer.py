@@ -14,7 +14,14 @@ from torch import Tensor
 from warpworld.config import RunConfig
 from warpworld.errors import LoggerError
 from warpworld.runs import Run
-from warpworld.trainers.building import build_algorithms, build_collector, build_learners, build_world, fuse_copies
+from warpworld.trainers.building import (
+    build_algorithms,
+    build_collector,
+    build_learners,
+    build_world,
+    fuse_copies,
+    population_of,
+)
 from warpworld.trainers.checkpointing import Checkpoints
 from warpworld.trainers.collecting import EpisodeMetrics, EpisodeStatistics, Teacher
 from warpworld.trainers.evaluations import Evaluations
@@ -53,6 +60,7 @@ class Trainer:
         world: the world in which the policies learn, or this process's part of it.
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         algorithms: one for each policy that is trained.
+        population: the one among them whose members learn in a policy's place; None without one.
         collector: what steps the world.
         teacher: draws the levels of a curriculum; None without one.
         evaluations: plays the policies now and then, keeps the best, and decides when training may end.
@@ -107,15 +115,17 @@ class Trainer:
         self.acting = copy_policies(config, self.world, self.policies, self.processes)
         playing = self.policies if self.acting is None else self.acting.acting
         self.league = League(config, self.world, playing, initial_weights, self.processes)
-        self.algorithms = build_algorithms(config, self.policies, self.processes)
+        built_for = self.world, self.generator
+        self.algorithms = build_algorithms(config, self.policies, self.processes, *built_for)
+        self.population = population_of(self.algorithms)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         # the collector, and what acts and learns in it
         beside = None if self.acting is None else UpdateBeside(lambda: self.updates.join())
         learning = self.policies, self.algorithms
-        self.collector = build_collector(config, self.world, *learning, self.league.slots, self.acting, beside)
+        slots = self.league.slots if self.population is None else self.population.slots
+        self.collector = build_collector(config, self.world, *learning, slots, self.acting, beside)
         fuse_copies(config, self.world, self.league.modules)
         # statistics and checkpoints
-        slots = self.league.slots
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
         self.teacher: Teacher | None = None
@@ -330,8 +340,9 @@ class Trainer:
         return self._read[1]
 
     def _measured_by_others(self) -> Metrics:
-        """Metrics of league and teacher."""
-        return {**self.league.read(), **({} if self.teacher is None else self.teacher.metrics())}
+        """Metrics of league, teacher and population."""
+        others = [other for other in (self.teacher, self.population) if other is not None]
+        return {**self.league.read(), **{name: value for other in others for name, value in other.metrics().items()}}
 
     def continue_from(self, iteration: int, env_steps: int, seconds: float) -> None:
         """Set the counters to those of a checkpoint; measurements begin anew."""

@@ -1,6 +1,7 @@
 """Worlds: many envs of one environment, stepped together on one device."""
 
 from warpworld.world.kernel_constants import whole_number
+from warpworld.world.random import philox
 from warpworld.world.random_actions import RandomActions
 from warpworld.world.reserved import BOOKKEEPING, ON_REQUEST, reserved_arrays
 from warpworld.world.seeding import Seed
@@ -14,6 +15,7 @@ __all__ = [
     "RandomActions",
     "Seed",
     "World",
+    "philox",
     "reserved_arrays",
     "whole_number",
 ]

@@ -114,6 +114,13 @@ WAYS: dict[str, dict[str, Any]] = {
         "name": RELAY,
         "policy": {"left": {**SEVERAL, **BY_KL, "target_kl": 0.015}, "right": {**ONE, "kl_coef": 0.3}},
     },
+    "a penalty that follows, target_kl": {
+        "name": RELAY,
+        "policy": {
+            "left": {**SEVERAL, "kl_coef": 0.5, "kl_coef_target": 0.01},
+            "right": {**SEVERAL, "kl_coef": 8, "kl_coef_target": 1e-3, "target_kl": 0.015},
+        },
+    },
     "a penalty on a schedule, muon": {
         "name": "cartpole",
         "policy": {

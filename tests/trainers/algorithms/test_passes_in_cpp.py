@@ -36,6 +36,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "memory": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "model": MEMORY}}},
     "target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "target_kl": 0.001}}},
     "kl_coef": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "kl_coef": 0.5}}},
+    "kl_coef_target": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "kl_coef": 0.5, "kl_coef_target": 0.01}}},
     "desired_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL}}},
     "desired_kl, target_kl": {"name": "cartpole", "policy": {"agent": {**SEVERAL, **BY_KL, "target_kl": 0.01}}},
     "segments": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "priority_alpha": 0.8}}},

@@ -8,7 +8,7 @@ from warpworld.trainers.algorithms.experience import Batch, blank, mean, normali
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
-from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.parameters import FlatParameters, KLPenalty
 from warpworld.trainers.algorithms.q_learning import Evaluated, QLearning, QSettings
 from warpworld.trainers.algorithms.registry import ALGORITHMS, get_algorithm
 from warpworld.trainers.algorithms.settings import (
@@ -32,6 +32,7 @@ __all__ = [
     "Batch",
     "Evaluated",
     "FlatParameters",
+    "KLPenalty",
     "LossTerms",
     "Losses",
     "Mixing",

@@ -45,15 +45,20 @@ class Algorithm(ABC):
         needs_critic: whether the policy's model must have a ``critic``.
         acts_greedily: whether its policies always take the likeliest action when they are evaluated or watched.
         overlaps: whether it has ``take``, so that it can learn beside a rollout.
+        learns_from_share: whether it heeds ``envs``, so that it can learn a member of a population.
         policy: trained in place; it lies on its device already.
         settings: of this policy's section.
         processes: those that learn together.
+        envs: those that it learns from, where others act for its groups; None for all, in which its policy acts. It is
+            set before ``declare``.
     """
 
     Settings: ClassVar[type[LearnerConfig]]
     needs_critic: ClassVar[bool] = True
     acts_greedily: ClassVar[bool] = False
     overlaps: ClassVar[bool] = False
+    learns_from_share: ClassVar[bool] = False
+    envs: range | None = None
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         self.policy, self.settings, self.processes = policy, settings, processes
@@ -146,6 +151,13 @@ class Algorithm(ABC):
     def histories(self) -> Sequence[History]:
         """History on which further learning depends, such as a replay; known once all is declared."""
         return ()
+
+    def memories(self) -> Sequence[str]:
+        """Names of the arrays, (num_envs, ...), with what agents of its groups and their critics remember."""
+        return ()
+
+    def drop_running(self) -> None:  # noqa: B027 (most keep nothing of running episodes)
+        """Forget what is kept of running episodes, when new ones begin because a run is resumed without them."""
 
     def forget(self) -> str:
         """Begin with empty histories, when a run is resumed without them.

@@ -119,13 +119,19 @@ class MAPPO(PPO):
         """Record rollouts of the group; the store keeps what its critic remembers."""
         super().declare(collector)
         self._world = collector.world
-        if isinstance(self.policy.model, RecurrentActorAndCritic):
-            (group,) = self.settings.groups
+        (group,) = self.settings.groups
+        is_known = critic_state(group) in self._world.data  # of another member of its population
+        if isinstance(self.policy.model, RecurrentActorAndCritic) and not is_known:
             shape = (self._world.groups[group].size, self.policy.model.memory.state_size)
             doc = "what the critic remembers after the last rollout"
             self._world.add(
                 Array(critic_state(group), "float32", shape, per="env", initial=0.0, on_reset="keep", doc=doc)
             )
+
+    def memories(self) -> list[str]:
+        """States of actors, and of a critic with a memory of its own."""
+        name = critic_state(*self.settings.groups)
+        return [*super().memories(), *([name] if name in self._world.data else [])]
 
     # ---- what the critic reads ---------------------------------------------------------------------------------------
     def seen(self) -> list[Trajectories]:
@@ -152,7 +158,7 @@ class MAPPO(PPO):
         It goes through the rollout by the weights that acted. The store then holds its state before the next rollout.
         """
         (group,) = self.settings.groups
-        kept, model = self._world[critic_state(group)], self.acted.model
+        kept, model = self._world[critic_state(group)][self._own_envs], self.acted.model
         assert isinstance(model, RecurrentActorAndCritic)
         assert seen.critic_inputs is not None and seen.first_state is not None
         # the state before the rollout, and room for what follows
@@ -201,7 +207,14 @@ class MAPPO(PPO):
         """Flags of the agents that take part in the step that follows the last, (num_envs, n) bool; None for all."""
         (group,) = self.settings.groups
         world = self._world
-        return world["agent_mask"][:, world.groups[group].slice] if "agent_mask" in world.data else None
+        if "agent_mask" not in world.data:
+            return None
+        return world["agent_mask"][self._own_envs, world.groups[group].slice]
+
+    @property
+    def _own_envs(self) -> slice:
+        """Envs that it learns from."""
+        return slice(None) if self.envs is None else slice(self.envs.start, self.envs.stop)
 
 
 def critic_state(group: str) -> str:

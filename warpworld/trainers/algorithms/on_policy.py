@@ -17,11 +17,11 @@ from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.loss import WithLoss
-from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
+from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLPenalty, KLRate
 from warpworld.trainers.algorithms.settings import OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import Permutations, RecomputedTargets, Updates, choose_updates
-from warpworld.trainers.collecting import Collector, Rollout, TakenTrajectories, Trajectories
+from warpworld.trainers.collecting import Collector, Rollout, TakenTrajectories, Trajectories, state_array
 from warpworld.trainers.processes import ALONE, ProcessGroup
 
 
@@ -36,6 +36,7 @@ class OnPolicy(WithLoss):
         now: the settings of the present update, with the values of schedules.
         learning_rate: of the present update, if settings say it.
         rate: the learning rate, if it follows the KL divergence; else None.
+        penalty: the coefficient of a penalty on that divergence, if it follows it; else None.
         passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
@@ -44,7 +45,9 @@ class OnPolicy(WithLoss):
 
     Settings: ClassVar[type[OnPolicySettings]] = OnPolicySettings
     overlaps = True
+    learns_from_share = True
     passes_in_cpp: bool = True
+    penalty: KLPenalty | None = None
     settings: OnPolicySettings
 
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
@@ -102,16 +105,22 @@ class OnPolicy(WithLoss):
         return kind(self.policy, seen, settings, estimates, self.acted, self.loss_has_ratio)
 
     def seen(self) -> list[Trajectories]:
-        """Trajectories of each group."""
-        return [self._rollout.trajectories(group) for group in self.settings.groups]
+        """Trajectories of each group, in the envs that it learns from."""
+        whole = [self._rollout.trajectories(group) for group in self.settings.groups]
+        return whole if self.envs is None else [each.of_envs(self.envs) for each in whole]
 
     # ---- an algorithm's part of a run --------------------------------------------------------------------------------
     def declare(self, collector: Collector) -> None:
-        """Record rollouts of all groups."""
+        """Record rollouts of all groups, unless another policy has them recorded."""
         self._rollout = collector.shared(Rollout)
-        for group in self.settings.groups:
+        for group in self.settings.groups if self.envs is None else ():
             self._rollout.record(group, self.policy)
         self.updates = choose_updates(self, collector)
+
+    def memories(self) -> list[str]:
+        """States of recurrent policies."""
+        names = map(state_array, self.settings.groups)
+        return [name for name in names if name in self._rollout.world.data]
 
     def take(self, progress: Progress, acted: Policy) -> None:
         """Copy the trajectories, which the next rollout overwrites."""

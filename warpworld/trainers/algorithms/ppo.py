@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -18,14 +19,18 @@ from warpworld.config import (
     PositiveSchedule,
     Sizes,
 )
-from warpworld.errors import ConfigError
+from warpworld.errors import ConfigError, RunError
+from warpworld.policies import Policy
 from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms import (
+    ALONE,
     Batch,
+    KLPenalty,
     Losses,
     LossTerms,
     OnPolicy,
     OnPolicySettings,
+    ProcessGroup,
     SegmentDraws,
     SegmentSettings,
     blank,
@@ -54,10 +59,16 @@ class PPOSettings(SegmentSettings):
     kl_coef: NotNegativeSchedule = Field(
         default=0.0, description="weight of a penalty on the KL divergence from the policy that acted"
     )
+    kl_coef_target: Positive | None = Field(
+        default=None,
+        description="KL divergence that kl_coef follows: it is doubled after an update above 1.5 times it, and halved "
+        "after one below it divided by 1.5; null leaves it as it is",
+    )
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
-        """A learning rate that follows the KL divergence is no schedule, and needs steps that it can follow."""
+        """A learning rate or a coefficient that follows the KL divergence is no schedule, and needs several steps."""
         yield from super().faults(sizes)
+        yield from self._faults_of_coefficient()
         if self.desired_kl is None:
             return
         what, (lowest, highest) = f"desired_kl is {self.desired_kl:g}", self.learning_rate_limits
@@ -73,9 +84,25 @@ class PPOSettings(SegmentSettings):
         elif not lowest <= self.learning_rate <= highest:
             text = f"learning_rate is {self.learning_rate:g}, expected one within learning_rate_limits"
             yield Fault(("learning_rate", "learning_rate_limits"), f"{text}, [{lowest:g}, {highest:g}]")
+        yield from self._faults_of_steps("desired_kl", self.desired_kl)
+
+    def _faults_of_coefficient(self) -> Iterator[Fault]:
+        """Faults of a coefficient that follows the KL divergence."""
+        target = self.kl_coef_target
+        if target is None:
+            return
+        keys, what = ("kl_coef", "kl_coef_target"), f"kl_coef_target is {target:g}, which doubles and halves it"
+        if isinstance(self.kl_coef, tuple):
+            yield Fault(keys, f"kl_coef is a schedule, but {what}; expected the first one")
+        elif self.kl_coef == 0:
+            yield Fault(keys, f"kl_coef is 0, but {what}; expected the first one, above 0, such as 1")
+        yield from self._faults_of_steps("kl_coef_target", target)
+
+    def _faults_of_steps(self, key: str, target: float) -> Iterator[Fault]:
+        """Fault of an update whose divergence is 0, beside a setting that follows it."""
         if self.passes * self.per_pass == 1:
-            text = f"{what}, but an update takes a single step, before which the policy has not moved"
-            yield Fault(("desired_kl",), f"{text}; set update_epochs or num_minibatches to 2 or more")
+            text = f"{key} is {target:g}, but an update takes a single step, before which the policy has not moved"
+            yield Fault((key,), f"{text}; set update_epochs or num_minibatches to 2 or more")
 
 
 def ppo_loss(
@@ -158,6 +185,12 @@ class PPO(OnPolicy):
     settings: PPOSettings
     now: PPOSettings
 
+    def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
+        super().__init__(policy, settings, processes)
+        if (target := self.settings.kl_coef_target) is not None:
+            self._check_divergence("kl_coef_target", target)
+            self.penalty = KLPenalty(self.settings.kl_coef, target, self.parameters.vector.device)
+
     @property
     def num_epochs(self) -> int:
         """Passes over a rollout, at most."""
@@ -195,12 +228,16 @@ class PPO(OnPolicy):
         settings = self.settings
         if settings.desired_kl is None:
             return None
+        self._check_divergence("desired_kl", settings.desired_kl)
+        return RateRule(settings.desired_kl, *settings.learning_rate_limits)
+
+    def _check_divergence(self, key: str, target: float) -> None:
+        """Refuse a setting that follows the KL divergence, where the loss does not give it."""
         if "approx_kl" not in self.loss_diagnostics:
             raise ConfigError(
-                f"desired_kl is {settings.desired_kl:g}, but the loss of {type(self).__name__} has no approx_kl among "
-                "its loss_diagnostics; add it, or set desired_kl=null"
+                f"{key} is {target:g}, but the loss of {type(self).__name__} has no approx_kl among "
+                f"its loss_diagnostics; add it, or set {key}=null"
             )
-        return RateRule(settings.desired_kl, *settings.learning_rate_limits)
 
     @property
     def may_end_early(self) -> bool:
@@ -211,3 +248,29 @@ class PPO(OnPolicy):
         """Whether the policy has moved so far that the update ends after this epoch; waits for the device."""
         limit = self.settings.target_kl
         return limit is not None and diagnostics["approx_kl"].item() > limit
+
+    # ---- a coefficient that follows the KL divergence ----------------------------------------------------------------
+    def charts(self) -> dict[str, float | Tensor]:
+        """The learning rate, and the coefficient of the next update's penalty if it follows the KL divergence."""
+        return {**super().charts(), **self._coefficient()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """The optimiser, and that coefficient."""
+        return {**super().state_dict(), **self._coefficient()}
+
+    def check_state(self, saved: Mapping[str, Any]) -> None:
+        """Whether the optimiser's state fits, and there is a coefficient where one is needed."""
+        super().check_state(saved)
+        for name in self._coefficient():
+            if not (isinstance(saved.get(name), Tensor) and saved[name].numel() == 1):
+                raise RunError(f"the saved learner's {name} is {reprlib.repr(saved.get(name))}, expected a tensor ()")
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Continue from a ``state_dict``; errors as of ``OnPolicy``."""
+        super().load_state_dict(saved)
+        for name, coefficient in self._coefficient().items():
+            coefficient.copy_(saved[name])
+
+    def _coefficient(self) -> dict[str, Tensor]:
+        """The coefficient by its name, if there is one."""
+        return {} if self.penalty is None else {"kl_coef": self.penalty.coefficient}

@@ -15,6 +15,7 @@ from warpworld.trainers.collecting.players import Slot, own_agents
 from warpworld.world import World
 
 EPISODES_SOURCE = Path(__file__).resolve().parent / "episodes.cu"
+_RUNNING = ("episode_return", "episode_steps")
 _FINISHED: tuple[tuple[str, str, Per], ...] = (
     ("finished_returns", "float64", "agent"),
     ("finished_steps", "int32", "env"),
@@ -66,15 +67,21 @@ class EpisodeStatistics:
         world: an unsealed world.
         num_steps: rows of a rollout.
         slots: ranges of envs in which an opponent plays some groups; their returns are left out.
+        prefix: of the arrays' names, where a world has several such statistics.
     """
 
-    def __init__(self, world: World, num_steps: int, slots: Sequence[Slot] = ()) -> None:
+    def __init__(self, world: World, num_steps: int, slots: Sequence[Slot] = (), prefix: str = "") -> None:
         self._world, self._slots = world, slots
-        world.add(Array("episode_return", "float32", initial=0.0, doc="rewards of the running episode"))
-        world.add(Array("episode_steps", "int32", per="env", initial=0, doc="steps of the running episode"))
+        names = [*_RUNNING, *(name for name, _, _ in _FINISHED)]
+        self._names = {name: prefix + name for name in names}
+        running, steps = (self._names[name] for name in _RUNNING)
+        world.add(Array(running, "float32", initial=0.0, doc="rewards of the running episode"))
+        world.add(Array(steps, "int32", per="env", initial=0, doc="steps of the running episode"))
         for name, dtype, per in _FINISHED:
-            world.add(Array(name, dtype, per=per, initial=0, doc="of the episodes that ended since the last report"))
-        self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps})
+            doc = "of the episodes that ended since the last report"
+            world.add(Array(self._names[name], dtype, per=per, initial=0, doc=doc))
+        aliases = self._names if prefix else {}
+        self._functions = world.kernels(EPISODES_SOURCE, {}, scalars={"num_steps": num_steps}, aliases=aliases)
         self._functions.build([])
         self._kernel = "add_masked_episodes" if "rollout_agent_mask" in world.data else "add_episodes"
         self.add_up: Callable[[], None] = self._not_sealed
@@ -92,7 +99,12 @@ class EpisodeStatistics:
     def begin(self) -> None:
         """Forget the episodes that have ended so far."""
         for name, _, _ in _FINISHED:
-            self._world[name].zero_()
+            self._world[self._names[name]].zero_()
+
+    def drop_running(self) -> None:
+        """Forget what the running episodes have so far."""
+        for name in _RUNNING:
+            self._world[self._names[name]].zero_()
 
     def sums(self) -> Tensor:
         """Sums over the episodes that ended since ``begin``: (2 + 2 * num_agents,) float64 on the device.
@@ -100,10 +112,20 @@ class EpisodeStatistics:
         Their number, their steps, and of those that each agent's own policy played, number and undiscounted returns,
         added up.
         """
-        world = self._world
-        of_envs = [world[name].sum().double().reshape(1) for name in ("finished_episodes", "finished_steps")]
-        played = (world["finished_episodes"][:, None] * self._own).sum(0)
-        return torch.cat((*of_envs, played, (world["finished_returns"] * self._own).sum(0)))
+        episodes, steps, returns = (self._of(f"finished_{name}") for name in ("episodes", "steps", "returns"))
+        of_envs = [each.sum().double().reshape(1) for each in (episodes, steps)]
+        return torch.cat((*of_envs, (episodes[:, None] * self._own).sum(0), (returns * self._own).sum(0)))
+
+    def of_envs(self, envs: slice) -> Tensor:
+        """Sums as of ``sums`` over some envs, whoever plays there: (2 + 2 * num_agents,) float64 on the device."""
+        episodes, steps, returns = (self._of(f"finished_{name}")[envs] for name in ("episodes", "steps", "returns"))
+        count = episodes.sum().double().reshape(1)
+        played = count.expand(returns.shape[1])
+        return torch.cat((count, steps.sum().double().reshape(1), played, returns.sum(0)))
+
+    def _of(self, name: str) -> Tensor:
+        """One of the arrays, by its name without prefix."""
+        return self._world[self._names[name]]
 
     def rewarded(self) -> Tensor:
         """(num_agents,) float64 on the device: the rewards other than 0 in the rollout that stands in the store.

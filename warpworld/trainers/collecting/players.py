@@ -126,23 +126,30 @@ def distribution_of(player: Player) -> Any:
 # ---- where -----------------------------------------------------------------------------------------------------------
 @dataclass(eq=False)
 class Slot:
-    """A contiguous range of envs in which an opponent plays some of the groups.
+    """A contiguous range of envs in which another player than the policy itself plays some of its groups.
 
     Attributes:
         groups: that it plays.
         envs: where.
         player: who it is at the moment; exchanged between rollouts only.
+        is_member: whether it is a member of the policy's population, which learns from what it does; else an opponent.
     """
 
     groups: tuple[str, ...]
     envs: slice
     player: Player = None
+    is_member: bool = False
+
+
+def opponents_of(slots: Sequence[Slot]) -> list[Slot]:
+    """The slots in which opponents play, from whom the policy does not learn."""
+    return [slot for slot in slots if not slot.is_member]
 
 
 def own_agents(world: World, slots: Sequence[Slot]) -> Tensor:
     """(num_envs, num_agents) float64 on the world's device: 0 for agents that an opponent plays, else 1."""
     own = torch.ones(world.num_envs, world.num_agents, dtype=torch.float64)
-    for slot in slots:
+    for slot in opponents_of(slots):
         for group in slot.groups:
             own[slot.envs, world.groups[group].slice] = 0.0
     return own.to(world.device)

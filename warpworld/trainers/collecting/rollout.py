@@ -15,7 +15,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.collecting.kept_finals import choose_finals
 from warpworld.trainers.collecting.outcomes import ROW
-from warpworld.trainers.collecting.players import Player
+from warpworld.trainers.collecting.players import Player, opponents_of
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.trajectories import Finals, Trajectories
 
@@ -125,11 +125,12 @@ class Rollout(Recorder):
         self._own = {group: self._envs_of_policy(records.actor) for group, records in self._records.items()}
 
     def _envs_of_policy(self, actor: Actor) -> Tensor | None:
-        """Envs in which a group is played by its own policy, (num_envs,) bool; None if it is in all of them."""
-        if not actor.slots:
+        """Envs in which no opponent plays a group, (num_envs,) bool; None if that is all of them."""
+        opponents = opponents_of(actor.slots)
+        if not opponents:
             return None
         own = torch.ones(self.world.num_envs, dtype=torch.bool)
-        for slot in actor.slots:
+        for slot in opponents:
             own[slot.envs] = False
         return own.to(self.world.device)
 

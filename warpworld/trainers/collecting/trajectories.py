@@ -10,6 +10,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+# records of envs at one moment; all others have a row for each step in front
+_OF_ENVS = ("next_observations", "first_state", "first_cut", "next_state", "next_critic_inputs")
+
 
 @dataclass(frozen=True)
 class Finals:
@@ -41,6 +44,17 @@ class Finals:
         everywhere = found.new_zeros(num_rows + 1, num_envs, *found.shape[1:])
         everywhere[self.rows, self.envs] = found
         return everywhere[:num_rows]
+
+    def of_envs(self, envs: range) -> Finals:
+        """Final observations of some envs, which are numbered from 0 then."""
+        own = ((self.envs >= envs.start) & (self.envs < envs.stop)).nonzero().squeeze(-1)
+        return Finals(
+            observations=self.observations[own],
+            rows=self.rows[own],
+            envs=self.envs[own] - envs.start,
+            states=None if self.states is None else self.states[own],
+            critic_inputs=None if self.critic_inputs is None else self.critic_inputs[own],
+        )
 
 
 @dataclass(frozen=True)
@@ -97,6 +111,17 @@ class Trajectories:
     def counted_rewards(self) -> Tensor:
         """The rewards, 0 where an agent takes no part: (T, num_envs, n) float32."""
         return self.rewards if self.mask is None else self.rewards.where(self.mask, 0.0)
+
+    def of_envs(self, envs: range) -> Trajectories:
+        """The records of some envs, as copies."""
+        own: dict[str, object] = {"finals": self.finals.of_envs(envs)}
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Tensor):
+                part = slice(envs.start, envs.stop)
+                rows = value[part] if field.name in _OF_ENVS else value[:, part]
+                own[field.name] = rows.contiguous()
+        return dataclasses.replace(self, **own)  # type: ignore[arg-type]
 
 
 Record = TypeVar("Record", Trajectories, Finals)

@@ -1,8 +1,9 @@
 """A policy's parameters as one vector, and the optimisers that move it."""
 
 from warpworld.trainers.algorithms.parameters.flat_parameters import OPTIMIZERS, FlatParameters, OptimizerMaker, adam
+from warpworld.trainers.algorithms.parameters.kl_penalty import KLPenalty
 from warpworld.trainers.algorithms.parameters.kl_rate import KLRate
 from warpworld.trainers.algorithms.parameters.muon import muon
 from warpworld.trainers.algorithms.parameters.rmsprop import rmsprop
 
-__all__ = ["OPTIMIZERS", "FlatParameters", "KLRate", "OptimizerMaker", "adam", "muon", "rmsprop"]
+__all__ = ["OPTIMIZERS", "FlatParameters", "KLPenalty", "KLRate", "OptimizerMaker", "adam", "muon", "rmsprop"]

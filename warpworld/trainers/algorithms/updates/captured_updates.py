@@ -11,6 +11,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy, RecurrentPolicy, variance_of
 from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.parameters import KLPenalty
 from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.algorithms.updates.gradients import Gradients
@@ -70,6 +71,10 @@ class CapturedUpdates(Updates):
     def set_learning_rate(self, rate: float) -> None:
         """Leave the rate to ``from_rollout``, which writes it to the device."""
 
+    def _coefficient(self, penalty: KLPenalty) -> Tensor:
+        """Implement ``Updates``: the tensor, which a graph reads."""
+        return penalty.coefficient
+
     def forget(self) -> None:
         """Capture again at the next update: what it writes lies elsewhere."""
         self._replay = None
@@ -80,7 +85,9 @@ class CapturedUpdates(Updates):
 
     def _written(self) -> list[Tensor]:
         """Tensors that an update writes, besides arrays of the store."""
-        parameters, buffers = self.learner.parameters, self.learner.policy.buffers()
+        parameters, buffers = self.learner.parameters, [*self.learner.policy.buffers()]
+        if self.learner.penalty is not None:
+            buffers.append(self.learner.penalty.coefficient)
         return [*parameters.tensors(), parameters.rate_on_device(), *self.passes.tensors(), self._found, *buffers]
 
     # ---- within an update --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters, KLRate
+from warpworld.trainers.algorithms.parameters import FlatParameters, KLPenalty, KLRate
 from warpworld.trainers.algorithms.settings import LossTerms, SegmentDraws
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.processes import ProcessGroup
@@ -30,6 +30,7 @@ class Learner(Protocol):
     passes_in_cpp: bool
     parameters: FlatParameters
     rate: KLRate | None
+    penalty: KLPenalty | None
     units: ValueUnits
 
     @property

@@ -34,11 +34,11 @@ class Passes:
     def __init__(self, names: Sequence[str], like: Tensor) -> None:
         self.names = tuple(names)
         self._done = torch.zeros(1, dtype=torch.int64, device=like.device)
-        self._sums, self._latest = like.new_zeros(len(self.names)), like.new_zeros(len(self.names))
+        self._sums, self._last, self._latest = (like.new_zeros(len(self.names)) for _ in range(3))
 
     def tensors(self) -> list[Tensor]:
         """Tensors that a pass changes here."""
-        return [self._done, self._sums, self._latest]
+        return [self._done, self._sums, self._last, self._latest]
 
     def begin(self, minibatches: Minibatches, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         """Begin with an update's first pass.
@@ -71,7 +71,8 @@ class Passes:
     def end(self, rows: Tensor, count: int) -> None:
         """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""
         for of_pass in rows.split(len(rows) // count):
-            self._sums.add_(of_pass.mean(0))
+            self._last.copy_(of_pass.mean(0))
+            self._sums.add_(self._last)
         self._latest.copy_(rows[-1])
         self._done.add_(count)
 
@@ -82,6 +83,10 @@ class Passes:
     def latest(self) -> dict[str, Tensor]:
         """The diagnostics of the latest pass's last minibatch."""
         return dict(zip(self.names, self._latest.unbind(), strict=True))
+
+    def means_of_last(self) -> dict[str, Tensor]:
+        """The diagnostics as means over the minibatches of the latest pass."""
+        return dict(zip(self.names, self._last.unbind(), strict=True))
 
     def means(self) -> dict[str, Tensor]:
         """The diagnostics as means over all minibatches so far."""

@@ -11,6 +11,7 @@ from torch import Tensor
 from warpworld.policies import moments, variance_of
 from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.parameters import KLPenalty
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.algorithms.updates.gradients import Gradients
 from warpworld.trainers.algorithms.updates.learner import Learner
@@ -66,8 +67,13 @@ class Updates:
         self.learner.parameters.learning_rate = rate
 
     def settings_at(self, env_steps: int) -> Any:
-        """The settings of an update, with the values of schedules."""
-        return self.learner.settings.at(env_steps)
+        """The settings of an update, with the values of schedules and a coefficient that follows the divergence."""
+        now, penalty = self.learner.settings.at(env_steps), self.learner.penalty
+        return now if penalty is None else now.model_copy(update={"kl_coef": self._coefficient(penalty)})
+
+    def _coefficient(self, penalty: KLPenalty) -> float | Tensor:
+        """Coefficient of the divergence in the loss of the present update."""
+        return float(penalty.coefficient)
 
     def forget(self) -> None:
         """Keep nothing that depends on where the optimiser's tensors lie; call it after they were loaded."""
@@ -136,12 +142,14 @@ class Updates:
             self.passes.end(self._epoch(self.passes.minibatches, self.passes.shuffle(count)), count)
 
     def _end(self) -> None:
-        """Let a normaliser take the rows in, and leave the diagnostics at their place."""
+        """Let what follows an update take it in, and leave the diagnostics at their place."""
         minibatches = self.passes.minibatches
         if minibatches.total == 0:
             self._found.zero_()
             return
-        # the normaliser of observations
+        # the coefficient of the next update's penalty, and the normaliser of observations
+        if self.learner.penalty is not None:
+            self.learner.penalty.follow(self.passes.means_of_last()["approx_kl"])
         rows = minibatches.single_rows
         self.learner.take_in(rows.observations, minibatches.num_rows, rows.mask)
         # diagnostics, in the tensor that stays at its place: 1 is a perfect critic, 0 no better than a constant
