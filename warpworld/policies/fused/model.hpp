@@ -1,4 +1,6 @@
 // Actor and critic, with all the memory that they need: two trunks with a head each, or one trunk that both heads read.
+// A network of values has one trunk and an actor, whose outputs are the values of choices; if it is dueling, its critic is
+// the state's value, and its actor the choices' advantages.
 #pragma once
 
 #include <stdlib.h>
@@ -16,8 +18,9 @@ constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells mul
 // fused/calls.py mirrors it.
 struct ModelShape {
   int num_trunks, num_heads, num_workers;
+  int has_critic, is_dueling;
   const TrunkShape* trunks;
-  const HeadShape* heads;  // the actor's and the critic's
+  const HeadShape* heads;  // the actor's and, if there is one, the critic's
   const int* head_sizes;   // choices of each categorical head; none where actions lie in a Box
 };
 
@@ -25,6 +28,7 @@ struct Model {
   Trunk trunks[2];
   Head actor, critic;
   int num_trunks, num_heads;
+  int has_critic, is_dueling;
   const int* head_sizes;
   int is_box;               // actions lie in a Box, of as many dimensions as the actor has outputs
   float* sums[max_chunks];  // all weights', then those of the widths
@@ -40,7 +44,7 @@ static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
   size_t num_sums = 0;
   for (int i = 0; i < shape.num_trunks; i++) lay_out(model.trunks[i], shape.trunks[i], num_sums, arena);
   lay_out(model.actor, shape.heads[0], num_sums, arena);
-  lay_out(model.critic, shape.heads[1], num_sums, arena);
+  if (model.has_critic) lay_out(model.critic, shape.heads[1], num_sums, arena);
   int* head_sizes = (int*)arena.take(shape.num_heads);
   model.head_sizes = head_sizes;
   if (arena.block) memcpy(head_sizes, shape.head_sizes, shape.num_heads * sizeof(int));

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from warpworld.errors import DeviceError, StoreError
 from warpworld.managers.cpu import MAX_WORKERS, WorkerLoop, available_cores
@@ -72,8 +73,9 @@ class FusedNetworks:
         except UnfitError as reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
         self.head_sizes, self._log_std = tuple(head_sizes), log_std
+        self._made_with = self.head_sizes, num_workers, log_std, precision
         expected = sum(self.head_sizes) if log_std is None else len(log_std)
-        if (built.num_outputs, built.num_values) != (expected, 1):
+        if built.num_outputs != expected or built.num_values > 1:
             raise DeviceError(
                 f"an actor of {built.num_outputs} outputs and a critic of {built.num_values}: "
                 f"expected {expected} outputs of the actor and 1 of the critic"
@@ -102,15 +104,20 @@ class FusedNetworks:
         """The C++ side's model, freed with this object."""
         compiled, built = library(), self._architecture
         trunks = (TrunkShape * len(built.trunks))(*(trunk.shape() for trunk in built.trunks))
-        heads = (HeadShape * 2)(built.actor.shape(), built.critic.shape())
+        heads = (HeadShape * len(built.heads))(*(head.shape() for head in built.heads))
         sizes = (_INT * len(self.head_sizes))(*self.head_sizes)
         addresses = [ctypes.addressof(array) for array in (trunks, heads, sizes)]
-        shape = ModelShape(len(trunks), len(sizes), num_workers, *addresses)
+        kinds = built.critic is not None, built.is_dueling
+        shape = ModelShape(len(trunks), len(sizes), num_workers, *kinds, *addresses)
         model = compiled.function("fused_make", _POINTER, returns=_POINTER)(ctypes.addressof(shape))
         if not model:
             raise DeviceError("no memory for fused networks; set trainer.fused=false")
         weakref.finalize(self, compiled.function("fused_free", _POINTER), model)
         return model
+
+    def like(self, model: nn.Module) -> Self:
+        """The same for a model of the same layers; errors as those of the constructor."""
+        return type(self)(model, *self._made_with)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A copy is None: copied networks are other networks, which torch runs."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from warpworld.config import Count, Fault, Flag, Fraction, FractionSchedule, Sizes
 from warpworld.environment import Group, is_nested
 from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backward, build_policy, of_choices
+from warpworld.policies.fused import FusedAdam, fuse_copy, fused_gradient
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.algorithms.off_policy import OffPolicy
@@ -137,6 +138,9 @@ class QLearning(OffPolicy):
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
         settle_size(collector.world, self.replay.policy_agents, self.replay.items)
+        if fused_gradient(self.policy) is not None:
+            fuse_copy(self.policy, self.target.module)
+            self.parameters.native = FusedAdam()
 
     def set_exploration(self, progress: Progress) -> None:
         """The share of random actions."""
