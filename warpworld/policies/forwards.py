@@ -37,7 +37,7 @@ class RecurrentForwards(Protocol):
 
 
 class ValueForwards(Protocol):
-    """Values of choices by a Q-network, with a gradient at the weights where one is asked for, from float32 to float32."""
+    """Values of choices by a Q-network, with a gradient at the weights where one is asked for; all float32."""
 
     def outputs(self, observations: Tensor) -> Tensor:
         """Values: (..., features) -> (..., choices)."""

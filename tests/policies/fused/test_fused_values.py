@@ -1,4 +1,4 @@
-"""Q-networks in C++: values, walks through windows and gradients, against torch in float64, for any number of workers."""
+"""Q-networks in C++: values, walks through windows and gradients, against torch in float64."""
 
 from __future__ import annotations
 

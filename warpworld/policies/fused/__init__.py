@@ -9,6 +9,7 @@ from warpworld.policies.fused.gated_means import NativeMean
 from warpworld.policies.fused.gradients import FusedGradients
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.shuffling import Shuffler
+from warpworld.policies.fused.transitions import FusedTransitions
 from warpworld.policies.fused.values import FusedValues
 from warpworld.policies.fused.variance import fused_variance
 
@@ -18,6 +19,7 @@ __all__ = [
     "FusedAdam",
     "FusedGradients",
     "FusedNetworks",
+    "FusedTransitions",
     "FusedValues",
     "Loss",
     "NativeMean",

@@ -13,6 +13,7 @@
 #include "forward.hpp"
 #include "gae.hpp"
 #include "rate.hpp"
+#include "transitions.hpp"
 #include "variance.hpp"
 
 namespace fused {
@@ -28,7 +29,9 @@ struct GradientCall {
   Places places;
   const uint8_t* starts;
   const float* states;
-  const float* of_outputs;  // (rows, outputs), the gradient there of a loss that torch computes; null for the loss below
+  // of networks of values: either may be given instead of the loss below
+  const float* of_outputs;  // (rows, outputs), the gradient there of a loss that torch computes
+  const TransitionRows* transitions;  // whose loss it is
   Loss loss;
   Common common;
   double diagnostics[num_diagnostics];
@@ -99,6 +102,21 @@ static bool loss_of_head(const GradientCall& call, const Head& head, const TileR
   return true;
 }
 
+// The gradient at a tile's values of choices, given, or that of the loss of transitions; returns false if an action does
+// not exist.
+static bool gradient_at_values(const GradientCall& call, const TileRows& those, int rows, const float* x,
+                               const LossScratch& scratch, double* diagnostics) {
+  const Model& model = *call.model;
+  if (call.of_outputs) {
+    take_given(call.of_outputs, model.actor.outputs, those, scratch.gradients);
+    return true;
+  }
+  if (!take_choices(call.rows, those, model.head_sizes, model.num_heads, scratch)) return false;
+  forward_actor(model, rows, x, scratch.logits, scratch.values);
+  huber_of(model, *call.transitions, those, scratch, diagnostics);
+  return true;
+}
+
 // A trunk's heads on a strip: their losses, and the gradient at the top slab.
 static bool gradient_at_top(const GradientCall& call, int number, const Strip& strip, const Slabs& slabs,
                             const Scratch& scratch, float* sums, double* diagnostics) {
@@ -116,8 +134,8 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
       add_gradients(head, samples, x, of_outputs, sums);
       if (trunk.shape.top) backward(head, rows, of_outputs, x, to, top.activation, top.is_summed);
     };
-    if (call.of_outputs) {
-      take_given(call.of_outputs, model.actor.outputs, those, loss.gradients);
+    if (call.of_outputs || call.transitions) {
+      is_right = is_right && gradient_at_values(call, those, rows, x, loss, diagnostics);
       if (model.is_dueling) part_gradients(model, loss.gradients, loss.values);
       through(model.actor, loss.gradients);
       if (model.is_dueling) through(model.critic, loss.values);
@@ -275,6 +293,8 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
   return nullptr;
 }
 
+void fused_set_targets(const fused::TransitionRows* rows, const fused::Model* model) { fused::set_targets(*rows, *model); }
+
 void fused_gae(fused::Gae* call) { fused::estimate(*call); }
 
 void fused_variance(fused::Variance* call) { fused::find_variance(*call); }
@@ -290,7 +310,8 @@ int fused_begin_forward(fused::ForwardCall* call) {
 
 // See begin_gradient.
 int fused_begin_gradient(fused::GradientCall* call) {
-  if (call->of_outputs) return fused::begin_gradient(*call, fused::Common{});
+  if (call->of_outputs || call->transitions)
+    return fused::begin_gradient(*call, fused::Common{0.0f, 1.0f, 0.0f, call->places.count});
   return fused::begin_gradient(*call, fused::checked_common_of(call->rows, call->places, call->sequences, call->loss));
 }
 

@@ -1,7 +1,8 @@
-"""A Q-network in C++: values of choices, and the gradient of the weights from one at the values, which torch computes."""
+"""Q-networks in C++: values of choices, and gradients of the weights from those at the values."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from warpworld.policies import FLOAT32
-from warpworld.policies.fused.calls import Places, checked
+from warpworld.policies.fused.calls import Places, TransitionRows, checked
 from warpworld.policies.fused.networks import FusedNetworks
 
 
@@ -46,13 +47,17 @@ class FusedValues(FusedNetworks):
     def outputs(self, observations: Tensor) -> Tensor:
         """Values: (..., features) float32 -> (..., choices) float32, with a gradient where one is asked for."""
         if not torch.is_grad_enabled():
-            return super().outputs(observations)
+            return self.evaluated(observations)
         rows = self._rows(observations).reshape(1, -1, self.features)
         values, _ = _Walk.apply(self, rows, None, None, *self._tensors)
         return values.view(*observations.shape[:-1], -1)
 
+    def evaluated(self, observations: Tensor) -> Tensor:
+        """Values without a gradient; arguments as of ``outputs``."""
+        return super().outputs(observations)
+
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Values, zeros in place of a critic's, and the state after the step; arguments as of ``FusedNetworks.step``."""
+        """Values, zeros in place of a critic's, and the state after; arguments as of ``FusedNetworks.step``."""
         lead, rows = observations.shape[:-1], self._rows(observations)
         states = checked("state", state, torch.float32, (*lead, self.state_size))
         values, after = self._made(observations, self.num_outputs), torch.empty_like(states)
@@ -85,13 +90,33 @@ class FusedValues(FusedNetworks):
         self._forward(2, rows, agents, steps, outputs=values, **given)
         return values, after
 
+    # ---- gradients ---------------------------------------------------------------------------------------------------
+    def learn_transitions(self, observations: Tensor, actions: Tensor, rows: TransitionRows) -> tuple[float, float]:
+        """Write the gradient of transitions' loss into the parameters' ``grad``; gives the means of loss and value.
+
+        Args:
+            observations: (B, features) float32.
+            actions: (B, heads) int32.
+            rows: the other columns, with their targets.
+        """
+        count, call = len(observations), self._gradient_call
+        seen = checked("observations", observations, torch.float32, (count, self.features))
+        done = checked("actions", actions, torch.int32, (count, len(self.head_sizes)))
+        call.rows.observations, call.rows.actions = seen.data_ptr(), done.data_ptr()
+        call.of_outputs, call.transitions = None, ctypes.addressof(rows)
+        call.sequences, call.places = count, Places(count, 1, 1, count, None)
+        self._point_to_gradients()
+        self._run(call)
+        return call.diagnostics[0], call.diagnostics[1]
+
     def _weight_gradients(
         self, rows: Tensor, states: Tensor | None, starts: Tensor | None, of_values: Tensor
     ) -> list[Tensor]:
         """Gradients of the weights in the order of ``_tensors``, from (T, S, choices) at the values."""
         (steps, agents), call = rows.shape[:2], self._gradient_call
         rows, of_values = rows.contiguous(), of_values.contiguous()
-        call.rows.observations, call.of_outputs = rows.data_ptr(), of_values.data_ptr()
+        call.rows.observations = rows.data_ptr()
+        call.of_outputs, call.transitions = of_values.data_ptr(), None
         call.sequences, call.places = agents, Places(agents, steps, 1, agents, None)
         call.states = None if states is None else states.data_ptr()
         call.starts = None if starts is None else starts.data_ptr()

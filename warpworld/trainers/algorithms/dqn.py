@@ -13,9 +13,12 @@ from torch.nn import functional
 from warpworld.config import ALGORITHM, Fraction
 from warpworld.environment import Group, action_heads
 from warpworld.policies import DuelingHeads, HeadsMaker, Policy, QNetwork, of_stacks
+from warpworld.policies.fused import FusedTransitions, FusedValues, fused_gradient
 from warpworld.trainers.algorithms import Evaluated, OffPolicySettings, QLearning, QSettings, TransitionSettings
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import TransitionReplay
+
+_FORMULAS = ("evaluate", "best_values", "targets_of", "of_actions")  # that C++ has, too
 
 
 class DQNSettings(QSettings, TransitionSettings):
@@ -39,6 +42,7 @@ class DQN(QLearning):
     Settings: ClassVar[type[OffPolicySettings]] = DQNSettings
     settings: DQNSettings
     replay: TransitionReplay
+    _in_cpp: FusedTransitions | None = None
 
     @classmethod
     def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
@@ -58,6 +62,21 @@ class DQN(QLearning):
         return self.transition_replay(
             collector, rows, frame_stack=settings.frame_stack, value_rescale=settings.value_rescale
         )
+
+    def declare(self, collector: Collector) -> None:
+        """Let C++ do a whole update's evaluation, where it has the networks and the formulas are these."""
+        super().declare(collector)
+        own, target = fused_gradient(self.policy), getattr(self.target.module, "fused", None)
+        is_plain = all(getattr(type(self), name) is getattr(DQN, name) for name in _FORMULAS)
+        if is_plain and isinstance(own, FusedValues) and isinstance(target, FusedValues):
+            self._in_cpp = FusedTransitions(own, target, self.settings.double, self.settings.value_rescale)
+
+    def evaluate_with_gradient(self) -> Evaluated:
+        """Draw transitions, evaluate them and write the gradient: in C++ where that can be."""
+        if self._in_cpp is None:
+            return super().evaluate_with_gradient()
+        batch, features = self.replay.draw(self.beta), self.policy.features
+        return Evaluated(*self._in_cpp(features(batch.observations), features(batch.next_observations), batch))
 
     def evaluate(self) -> Evaluated:
         """Draw transitions and evaluate them."""

@@ -148,15 +148,20 @@ class QLearning(OffPolicy):
 
     def update(self) -> dict[str, Tensor]:
         """Take one gradient step and return its diagnostics."""
-        found = self.evaluate()
-        self.parameters.gradient.zero_()
-        backward(found.loss)
+        found = self.evaluate_with_gradient()
         self.share_gradient(self.parameters)
         norm = self.parameters.step(self.settings.max_grad_norm or float("inf"))
         if self.settings.tau is not None:
             self.target.follow(self.settings.tau)
         self.replay.update(found.errors)
         return {"loss": found.loss.detach(), "value": found.value.detach(), "grad_norm": norm}
+
+    def evaluate_with_gradient(self) -> Evaluated:
+        """Draw a batch, evaluate it, and write the gradient of its loss."""
+        found = self.evaluate()
+        self.parameters.gradient.zero_()
+        backward(found.loss)
+        return found
 
     def updated(self) -> None:
         """Copy the network to its target where it is time."""
