@@ -78,7 +78,8 @@ class ModelShape(ctypes.Structure):
     """Struct of model.hpp."""
 
     _fields_ = [
-        *((name, _INT) for name in ("num_trunks", "num_heads", "num_workers", "has_critic", "is_dueling")),
+        *((name, _INT) for name in ("num_trunks", "num_heads", "num_workers", "num_learners")),
+        *((name, _INT) for name in ("has_critic", "is_dueling")),
         *((name, _POINTER) for name in ("trunks", "heads", "head_sizes")),
     ]
 

@@ -19,7 +19,7 @@ struct ForwardCall {
 
 // Policies act: a forward for some envs' agents, as a step of a world's program; fused/calls.py mirrors it.
 struct ActingCall {
-  ForwardCall forward;  // a step of all agents of envs first_env .. end_env - 1, without a memory
+  ForwardCall forward;  // a step of all agents of envs first_env .. end_env - 1
   int64_t agents;       // of an env
   int64_t first_env, end_env, envs_per_block;
 };
@@ -88,6 +88,11 @@ static void act(const ActingCall& call, int64_t first_block, int64_t end_block) 
   some.places.count = (end - first) * call.agents;
   some.observations += some.runs.place(row) * some.model->trunks[0].shape.features;
   some.outputs += row * some.model->actor.outputs;
+  if (some.values) some.values += row;
+  const TrunkShape& shape = some.model->trunks[0].shape;
+  const int64_t state = row * shape.state_parts * shape.part_size;
+  if (some.states) some.states += state;
+  if (some.after) some.after += state;
   for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) {
     forward_strip(some, i);
     ww_make_progress();  // large networks take long, and are no endless loop

@@ -287,6 +287,7 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
   model->has_critic = shape->has_critic;
   model->is_dueling = shape->is_dueling;
   model->num_workers = shape->num_workers;
+  model->num_learners = shape->num_learners;
   model->block = allocated([&](Arena& arena) { lay_out(*model, *shape, arena); });
   if (model->block && make_room(*model, tile)) return model;
   fused_free(model);

@@ -17,7 +17,8 @@ constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells mul
 
 // fused/calls.py mirrors it.
 struct ModelShape {
-  int num_trunks, num_heads, num_workers;
+  int num_trunks, num_heads;
+  int num_workers, num_learners;  // the first ones take several steps at once, the others one as they act
   int has_critic, is_dueling;
   const TrunkShape* trunks;
   const HeadShape* heads;  // the actor's and, if there is one, the critic's
@@ -36,7 +37,8 @@ struct Model {
   LossScratch loss[WW_MAX_WORKERS];
   Scratch scratch[WW_MAX_WORKERS];
   void *block, *scratch_block;
-  int scratch_rows, num_workers;  // rows of a strip that there is room for
+  int scratch_rows;  // of a strip that there is room for
+  int num_workers, num_learners;
   size_t width_sums, all_sums;    // where those begin, and how many floats one chunk's gradients are
 };
 
@@ -76,6 +78,7 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   }
   for (int i = 0; i < model.num_workers; i++) {
     Scratch& scratch = model.scratch[i];
+    if (i == model.num_learners) rows = tile;  // rows of a strip of one step
     scratch.slabs = arena.take(row_floats * rows);
     scratch.layers = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(pairs),
                       (Fetching*)arena.take(sizeof(Fetching) / sizeof(float))};

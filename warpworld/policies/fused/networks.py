@@ -43,7 +43,7 @@ class FusedNetworks:
     for any number of workers. A call from one thread at a time.
 
     Attributes:
-        most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
+        most_workers: how many workers have memory to act in, at least one per core.
 
     Args:
         model: a packaged model that ``architecture_of`` takes.
@@ -81,9 +81,8 @@ class FusedNetworks:
                 f"expected {expected} outputs of the actor and 1 of the critic"
             )
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
-        most = workers if built.state_size else min(available_cores(), MAX_WORKERS)  # those remember act alone
-        self.most_workers = max(workers, most)
-        self._model = self._make(self.most_workers)
+        self.most_workers = max(workers, min(available_cores(), MAX_WORKERS))
+        self._model = self._make(self.most_workers, workers)
         self._weights = self._architecture.weights
         self._tensors = [tensor for pair in self._weights for tensor in pair]
         self._parameters, self._addresses = (LayerParameters * len(self._weights))(), list[int]()
@@ -100,15 +99,15 @@ class FusedNetworks:
         self._steps_call = StepsCall(gradient=gradient, chunks=chunks)
         self._run_commons = WorkerLoop(compiled, "commons", self._steps_call, workers)
 
-    def _make(self, num_workers: int) -> int:
-        """The C++ side's model, freed with this object."""
+    def _make(self, num_workers: int, num_learners: int) -> int:
+        """The C++ side's model, freed with this object; only learners have memory for several steps at once."""
         compiled, built = library(), self._architecture
         trunks = (TrunkShape * len(built.trunks))(*(trunk.shape() for trunk in built.trunks))
         heads = (HeadShape * len(built.heads))(*(head.shape() for head in built.heads))
         sizes = (_INT * len(self.head_sizes))(*self.head_sizes)
         addresses = [ctypes.addressof(array) for array in (trunks, heads, sizes)]
         kinds = built.critic is not None, built.is_dueling
-        shape = ModelShape(len(trunks), len(sizes), num_workers, *kinds, *addresses)
+        shape = ModelShape(len(trunks), len(sizes), num_workers, num_learners, *kinds, *addresses)
         model = compiled.function("fused_make", _POINTER, returns=_POINTER)(ctypes.addressof(shape))
         if not model:
             raise DeviceError("no memory for fused networks; set trainer.fused=false")
@@ -138,6 +137,11 @@ class FusedNetworks:
     def state_size(self) -> int:
         """Numbers in one agent's recurrent state; 0 without a memory."""
         return self._architecture.state_size
+
+    @property
+    def has_critic(self) -> bool:
+        """Whether there are values of states, besides the actor's outputs."""
+        return self._architecture.critic is not None and not self._architecture.is_dueling
 
     @property
     def is_box(self) -> bool:

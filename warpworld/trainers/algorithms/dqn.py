@@ -13,12 +13,9 @@ from torch.nn import functional
 from warpworld.config import ALGORITHM, Fraction
 from warpworld.environment import Group, action_heads
 from warpworld.policies import DuelingHeads, HeadsMaker, Policy, QNetwork, of_stacks
-from warpworld.policies.fused import FusedTransitions, FusedValues, fused_gradient
 from warpworld.trainers.algorithms import Evaluated, OffPolicySettings, QLearning, QSettings, TransitionSettings
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import TransitionReplay
-
-_FORMULAS = ("evaluate", "best_values", "targets_of", "of_actions")  # that C++ has, too
 
 
 class DQNSettings(QSettings, TransitionSettings):
@@ -42,7 +39,6 @@ class DQN(QLearning):
     Settings: ClassVar[type[OffPolicySettings]] = DQNSettings
     settings: DQNSettings
     replay: TransitionReplay
-    _in_cpp: FusedTransitions | None = None
 
     @classmethod
     def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
@@ -64,12 +60,9 @@ class DQN(QLearning):
         )
 
     def declare(self, collector: Collector) -> None:
-        """Let C++ do a whole update's evaluation, where it has the networks and the formulas are these."""
+        """Let C++ evaluate batches, where it has the networks and the formulas are these."""
         super().declare(collector)
-        own, target = fused_gradient(self.policy), getattr(self.target.module, "fused", None)
-        is_plain = all(getattr(type(self), name) is getattr(DQN, name) for name in _FORMULAS)
-        if is_plain and isinstance(own, FusedValues) and isinstance(target, FusedValues):
-            self._in_cpp = FusedTransitions(own, target, self.settings.double, self.settings.value_rescale)
+        self._in_cpp = self.transitions_in_cpp() if type(self).evaluate is DQN.evaluate else None
 
     def evaluate_with_gradient(self) -> Evaluated:
         """Draw transitions, evaluate them and write the gradient: in C++ where that can be."""

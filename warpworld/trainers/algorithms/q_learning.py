@@ -15,7 +15,7 @@ from torch import Tensor
 from warpworld.config import Count, Fault, Flag, Fraction, FractionSchedule, Sizes
 from warpworld.environment import Group, is_nested
 from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backward, build_policy, of_choices
-from warpworld.policies.fused import FusedAdam, fuse_copy, fused_gradient
+from warpworld.policies.fused import FusedAdam, FusedTransitions, FusedValues, fuse_copy, fused_gradient
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.algorithms.off_policy import OffPolicy
@@ -26,6 +26,8 @@ from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, settle_size
+
+_FORMULAS = ("best_values", "targets_of", "of_actions")  # that C++ has, too
 
 
 class QSettings(OffPolicySettings):
@@ -141,6 +143,14 @@ class QLearning(OffPolicy):
         if fused_gradient(self.policy) is not None:
             fuse_copy(self.policy, self.target.module)
             self.parameters.native = FusedAdam()
+
+    def transitions_in_cpp(self) -> FusedTransitions | None:
+        """C++ that evaluates transitions by these formulas; None without such networks, or if a subclass has others."""
+        own, target = fused_gradient(self.policy), getattr(self.target.module, "fused", None)
+        are_plain = all(getattr(type(self), name) is getattr(QLearning, name) for name in _FORMULAS)
+        if not are_plain or not isinstance(own, FusedValues) or not isinstance(target, FusedValues):
+            return None
+        return FusedTransitions(own, target, self.settings.double, self.settings.value_rescale)
 
     def set_exploration(self, progress: Progress) -> None:
         """The share of random actions."""

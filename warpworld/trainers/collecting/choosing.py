@@ -57,9 +57,9 @@ def _choose_step(
     world: World, actors: Sequence[Actor], kernels: Sequence[ActingKernel], recorders: Recorders, in_one_call: bool
 ) -> Step:
     """One call if programs run on the host, every player acts in C++ or at random, and nothing comes in between."""
-    does_more = recorders.acted() or recorders.copies() or world.checks_actions
+    does_more = recorders.acted() or world.checks_actions
     if in_one_call and not does_more and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
-        return StepInOneCall(WholeStep(world, actors))
+        return StepInOneCall(WholeStep(world, actors, recorders.copies()))
     return StepInParts(world, kernels, actors, recorders)
 
 
