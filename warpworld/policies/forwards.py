@@ -1,4 +1,4 @@
-"""Protocols of what runs a packaged model's forward in place of torch; ``warpworld.policies.fused`` has both."""
+"""Protocols of what runs a packaged model in place of torch; ``warpworld.policies.fused`` has all of them."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ class RecurrentForwards(Protocol):
         Returns:
             Outputs (T, S, outputs) and values (T, S).
         """
+
+
+class ValueForwards(Protocol):
+    """Values of choices by a Q-network, with a gradient at the weights where one is asked for; all float32."""
+
+    def outputs(self, observations: Tensor) -> Tensor:
+        """Values: (..., features) -> (..., choices)."""
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Advance one step, as ``RecurrentForwards.step`` without a critic: values of choices, zeros, next state."""
+
+    def walk(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """T steps of S agents, as ``RecurrentForwards.replay``: values (T, S, choices), and the state after them."""

@@ -43,7 +43,6 @@ class StatefulModel(RememberingNetwork):
 
     Attributes:
         model: the author's module, see ``ModelWithState``.
-        heads: hands outputs on: they are a value-based algorithm's values of choices.
 
     Args:
         model: see above.
@@ -58,7 +57,7 @@ class StatefulModel(RememberingNetwork):
 
     def __init__(self, model: nn.Module, name: str, features: int, num_outputs: int, needs_values: bool) -> None:
         super().__init__()
-        self.model, self.heads = model, nn.Identity()
+        self.model = model
         self._name, self._num_outputs, self._needs_values = name, num_outputs, needs_values
         try:
             initial = model.initial_state()  # type: ignore[operator]
@@ -99,6 +98,10 @@ class StatefulModel(RememberingNetwork):
         """
         outputs, _, after = self._through(observations, state, starts)
         return outputs, after
+
+    def walk(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """``unroll`` for a value-based algorithm, which takes outputs as values of choices."""
+        return self.unroll(observations, state, starts)
 
     def _through(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         outputs, values = [], []

@@ -198,15 +198,16 @@ class World(WorldStore):
         self._pipeline.require_masked()
         return self.program([*self._action_checks(), *self._pipeline.step(self._kernels.step, active_only=True)])
 
-    def steps_after(self, steps: Sequence[Step], times: int, row: str) -> Callable[[], None]:
-        """Several steps of every env, each behind some steps of the caller's, all in one call where that can be.
+    def steps_between(self, before: Sequence[Step], after: Sequence[Step], times: int, row: str) -> Callable[[], None]:
+        """Several steps of every env, each between some steps of the caller's, all in one call where that can be.
 
         Args:
-            steps: before those of ``step``, in order. They write the actions, so these are not checked.
+            before: come before those of ``step``, in order. They write the actions, so these are not checked.
+            after: come after them.
             times: how many steps of every env.
             row: name of an array, one int32 per world, that is counted up after each.
         """
-        return self.repeated([*steps, *self._pipeline.step(self._kernels.step)], times, row)
+        return self.repeated([*before, *self._pipeline.step(self._kernels.step), *after], times, row)
 
     def _action_checks(self) -> list[Step]:
         bounds = action_bounds(self.groups) if self._checks_actions else {}

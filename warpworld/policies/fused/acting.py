@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from warpworld.managers import RunHostFunction
-from warpworld.policies.fused.calls import ActingCall, Places, Runs, check
+from warpworld.policies.fused.calls import ActingCall, Places, Runs, check, checked
 from warpworld.policies.fused.library import library
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _BLOCKS_OF_WORKER = 16  # below, envs are shared one by one: rows are computed i
 
 
 class FusedActing:
-    """The actor's outputs for the agents of a range of envs, without a memory.
+    """The actor's outputs for the agents of a range of envs; with a memory their states advance, too.
 
     Attributes:
         step: writes them, in a program of a world whose envs these are.
@@ -31,15 +31,23 @@ class FusedActing:
         outputs: (envs, agents, outputs) float32, in the store: of the same envs.
         first_env: the first of them.
         num_envs: of the world.
+        remembered: with a memory, states (envs, agents, state size) and values (envs, agents) of the critic, which are
+            left where there is none; both float32, contiguous, in the store.
     """
 
     def __init__(
-        self, networks: FusedNetworks, observations: Tensor, outputs: Tensor, first_env: int, num_envs: int
+        self,
+        networks: FusedNetworks,
+        observations: Tensor,
+        outputs: Tensor,
+        first_env: int,
+        num_envs: int,
+        remembered: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         envs, agents = observations.shape[:2]
         check("observations", observations, torch.float32, (envs, agents, networks.features))
         check("outputs", outputs, torch.float32, (envs, agents, networks.num_outputs))
-        self._networks, self._keep = networks, (observations, outputs)
+        self._networks, self._keep = networks, (observations, outputs, remembered)
         call = self._call = ActingCall(agents=agents, first_env=first_env, end_env=first_env + envs)
         whole = _ROWS_TOGETHER // math.gcd(_ROWS_TOGETHER, agents)  # envs whose rows are multiplied together
         is_shared = num_envs >= _BLOCKS_OF_WORKER * whole * networks.most_workers
@@ -48,6 +56,12 @@ class FusedActing:
         forward.model, forward.places = networks._model, Places(envs * agents, 1, 1, envs * agents, None)
         forward.observations, forward.outputs = observations.data_ptr(), outputs.data_ptr()
         forward.runs = Runs.of(observations)
+        if remembered is not None:
+            states = checked("states", remembered[0], torch.float32, (envs, agents, networks.state_size))
+            forward.states = forward.after = states.data_ptr()  # a strip reads its rows before it writes them
+            if networks.has_critic:
+                values = checked("values", remembered[1], torch.float32, (envs, agents))
+                forward.values = values.data_ptr()
         self.step = RunHostFunction(library().kernel("acting"), call, call.envs_per_block, networks.most_workers)
 
     @staticmethod

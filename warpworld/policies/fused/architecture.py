@@ -18,9 +18,13 @@ from warpworld.policies import (
     Layers,
     MinGRU,
     MultiInput,
+    QNetwork,
     Recurrent,
+    RecurrentQNetwork,
+    RecurrentTeamQNetwork,
     ResidualBlock,
     Shared,
+    TeamQNetwork,
     Transformer,
     author_of,
 )
@@ -28,6 +32,7 @@ from warpworld.policies.fused.modules import UnfitError, activation_of, convolut
 from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
+VALUE_NETWORKS = (QNetwork, TeamQNetwork, RecurrentQNetwork, RecurrentTeamQNetwork)
 
 
 @dataclass(frozen=True)
@@ -64,12 +69,15 @@ class Architecture:
 
     Attributes:
         trunks: one that both heads read, or one for each.
-        actor, critic: the heads.
+        actor: the head of logits, of means, or of choices' values; of a dueling network that of their advantages.
+        critic: the head of the state's value; None of a network of choices' values that is not dueling.
+        is_dueling: whether values of choices are made of both heads' outputs.
     """
 
     trunks: Sequence[Trunk]
     actor: Head
-    critic: Head
+    critic: Head | None
+    is_dueling: bool = False
 
     @property
     def features(self) -> int:
@@ -87,22 +95,27 @@ class Architecture:
         return self.actor.layer.out_features
 
     @property
+    def heads(self) -> list[Head]:
+        """Heads that there are, the actor's first."""
+        return [self.actor, *([] if self.critic is None else [self.critic])]
+
+    @property
     def num_values(self) -> int:
-        """Number of outputs of the critic: 1."""
-        return self.critic.layer.out_features
+        """Number of outputs of the critic: 1; 0 without one."""
+        return 0 if self.critic is None else self.critic.layer.out_features
 
     @property
     def weights(self) -> list[Weights]:
         """Weights of all layers in the order of the C++ side: trunk by trunk, then the heads of actor and critic."""
         own = [weights for trunk in self.trunks for weights in trunk.weights]
-        return own + [(head.layer.weight, head.layer.bias) for head in (self.actor, self.critic)]
+        return own + [(head.layer.weight, head.layer.bias) for head in self.heads]
 
 
 def architecture_of(model: nn.Module, lanes: int, in_pairs: bool = False) -> Architecture:
     """Describe the C++ side of a packaged model in float32 on the cpu.
 
     Args:
-        model: "mlp" or "multi_input", or one of them that is shared or has a memory.
+        model: "mlp" or "multi_input", or one of them that is shared, has a memory, or gives values of choices.
         lanes: floats of a vector.
         in_pairs: layers but the last ones multiply pairs of bfloat16.
 
@@ -110,11 +123,16 @@ def architecture_of(model: nn.Module, lanes: int, in_pairs: bool = False) -> Arc
         UnfitError: another model, or one that sees pictures of two dimensions.
     """
     _check(model)
-    if isinstance(model, Recurrent | Shared):
-        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes, in_pairs)
-        top = encoded(trunk, model.encoder)
-        trunk.finish(trunk.cell(_cell(model.cell), top) if isinstance(model, Recurrent) else top, heads=2)
-        built = Architecture([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
+    if isinstance(model, QNetwork | RecurrentQNetwork):
+        advantages, value = model.heads.advantages, model.heads.value
+        layers = [advantages] if value is None else [advantages, value]
+        trunk = _trunk(model, layers, lanes, in_pairs)
+        of_state = None if value is None else _head(0, trunk, value)
+        built = Architecture([trunk], _head(0, trunk, advantages), of_state, is_dueling=value is not None)
+    elif isinstance(model, Recurrent | Shared):
+        layers = [model.actor_layer, model.critic_layer]
+        trunk = _trunk(model, layers, lanes, in_pairs)
+        built = Architecture([trunk], *(_head(0, trunk, layer) for layer in layers))
     else:
         assert isinstance(model, MLP | MultiInput)
         parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
@@ -141,12 +159,24 @@ def why_not(model: nn.Module) -> str | None:
 def _check(model: nn.Module) -> None:
     if any(isinstance(module, ResidualBlock) for module in model.modules()):
         raise UnfitError("it has residual convolutions")
-    if type(model) not in (MLP, MultiInput, Recurrent, Shared):
+    if type(model) not in (MLP, MultiInput, Recurrent, Shared, *VALUE_NETWORKS):
         raise UnfitError(f"its model is a {type(author_of(model)).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise UnfitError("it is not float32 on the cpu")
     if any(module._forward_hooks or module._forward_pre_hooks for module in model.modules()):
         raise UnfitError("it has forward hooks")
+
+
+def _trunk(
+    model: QNetwork | RecurrentQNetwork | Recurrent | Shared, heads: Sequence[nn.Linear], lanes: int, in_pairs: bool
+) -> Trunk:
+    """An encoder and, where there is one, a cell behind it, which all heads read."""
+    trunk = Trunk(_features(model.encoder) or heads[0].in_features, lanes, in_pairs)
+    top = encoded(trunk, model.encoder)
+    if isinstance(model, Recurrent | RecurrentQNetwork):
+        top = trunk.cell(_cell(model.cell), top)
+    trunk.finish(top, heads=len(heads))
+    return trunk
 
 
 def _cell(cell: object) -> nn.Module:

@@ -78,7 +78,8 @@ class ModelShape(ctypes.Structure):
     """Struct of model.hpp."""
 
     _fields_ = [
-        *((name, _INT) for name in ("num_trunks", "num_heads", "num_workers")),
+        *((name, _INT) for name in ("num_trunks", "num_heads", "num_workers", "num_learners")),
+        *((name, _INT) for name in ("has_critic", "is_dueling")),
         *((name, _POINTER) for name in ("trunks", "heads", "head_sizes")),
     ]
 
@@ -108,8 +109,17 @@ class GradientCall(ctypes.Structure):
     _fields_ = [
         *((name, _POINTER) for name in ("model", "parameters", "log_std", "log_std_gradient")),
         *(("rows", Rows), ("sequences", _INT64), ("places", Places), ("starts", _POINTER), ("states", _POINTER)),
-        ("loss", Loss),
+        *(("of_outputs", _POINTER), ("transitions", _POINTER), ("loss", Loss)),
         *(("common", Common), ("diagnostics", ctypes.c_double * len(DIAGNOSTICS)), ("bad_action", _INT)),
+    ]
+
+
+class TransitionRows(ctypes.Structure):
+    """Struct of transitions.hpp."""
+
+    _fields_ = [
+        *((name, _POINTER) for name in ("returns", "discounts", "weights", "chooses", "judges", "masks")),
+        *(("mask_stride", _INT64), ("count", _INT64), ("targets", _POINTER), ("errors", _POINTER), ("rescales", _INT)),
     ]
 
 

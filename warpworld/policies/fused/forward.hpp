@@ -1,7 +1,7 @@
 // Forward: what a policy's networks make of observations, strip by strip, and of those of some envs, as a policy acts.
 #pragma once
 
-#include "model.hpp"
+#include "dueling.hpp"
 
 namespace fused {
 
@@ -19,20 +19,21 @@ struct ForwardCall {
 
 // Policies act: a forward for some envs' agents, as a step of a world's program; fused/calls.py mirrors it.
 struct ActingCall {
-  ForwardCall forward;  // a step of all agents of envs first_env .. end_env - 1, without a memory
+  ForwardCall forward;  // a step of all agents of envs first_env .. end_env - 1
   int64_t agents;       // of an env
   int64_t first_env, end_env, envs_per_block;
 };
 
-// What a head makes of a strip, at the places of its rows.
-static void put_outputs(const Head& head, const Strip& strip, const Slabs& slabs, const Trunk& trunk,
-                        const int64_t* places, float* y, float* out) {
+// What a head makes of a strip, at the places of its rows; `make(rows, x, y)` computes it for a tile.
+template <class Make>
+static void put_outputs(int outputs, const Strip& strip, const Slabs& slabs, const Trunk& trunk, const int64_t* places,
+                        float* y, float* out, Make make) {
   const int columns = trunk.slabs[trunk.shape.top].columns;
   for_tiles(strip.rows, [&](int first, int rows) {
-    forward(head, rows, slabs.values[trunk.shape.top] + (size_t)first * columns, y);
+    make(rows, slabs.values[trunk.shape.top] + (size_t)first * columns, y);
     for (int s = 0; s < rows; s++)
-      for (int o = 0; o < head.outputs && places[first + s] >= 0; o++)
-        out[places[first + s] * head.outputs + o] = y[o * tile + s];
+      for (int o = 0; o < outputs && places[first + s] >= 0; o++)
+        out[places[first + s] * outputs + o] = y[o * tile + s];
   });
 }
 
@@ -66,9 +67,13 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
     gather(trunk, strip.rows, observed, call.observations, slabs.values[0]);
     forward(trunk, strip, slabs, scratch);
-    float* y = model.loss[ww_this_thread.worker].logits;
-    if (acts) put_outputs(model.actor, strip, slabs, trunk, scratch.rows, y, call.outputs);
-    if (judges) put_outputs(model.critic, strip, slabs, trunk, scratch.rows, y, call.values);
+    const LossScratch& loss = model.loss[ww_this_thread.worker];
+    if (acts)
+      put_outputs(model.actor.outputs, strip, slabs, trunk, scratch.rows, loss.logits, call.outputs,
+                  [&](int rows, const float* x, float* y) { forward_actor(model, rows, x, y, loss.values); });
+    if (judges)
+      put_outputs(1, strip, slabs, trunk, scratch.rows, loss.logits, call.values,
+                  [&](int rows, const float* x, float* y) { forward(model.critic, rows, x, y); });
   }
   if (call.after) put_state(call, strip, number * agents_at_once(model, call.places.steps));
 }
@@ -83,6 +88,11 @@ static void act(const ActingCall& call, int64_t first_block, int64_t end_block) 
   some.places.count = (end - first) * call.agents;
   some.observations += some.runs.place(row) * some.model->trunks[0].shape.features;
   some.outputs += row * some.model->actor.outputs;
+  if (some.values) some.values += row;
+  const TrunkShape& shape = some.model->trunks[0].shape;
+  const int64_t state = row * shape.state_parts * shape.part_size;
+  if (some.states) some.states += state;
+  if (some.after) some.after += state;
   for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) {
     forward_strip(some, i);
     ww_make_progress();  // large networks take long, and are no endless loop

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import logging
 
+from torch import nn
+
 from warpworld.errors import BuildError, ConfigError, DeviceError
-from warpworld.policies import FLOAT32, Categorical, Gaussian, MinGRU, Policy
+from warpworld.policies import (
+    FLOAT32,
+    Categorical,
+    Gaussian,
+    MinGRU,
+    Policy,
+    QNetwork,
+    RecurrentPolicy,
+    RecurrentQNetwork,
+)
 from warpworld.policies.fused.architecture import why_not
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
+from warpworld.policies.fused.values import FusedValues
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +71,7 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
 
 def _why_not(policy: Policy) -> str | None:
     """Reason why a policy's networks cannot be run in C++; None if they can."""
-    if policy.critic_input is not None:
+    if policy.critic_input is not None and not _gives_values(policy):  # what a mixer reads is torch's
         return "its critic reads something other than its actor"
     if not isinstance(policy.distribution, Categorical | Gaussian):
         return f"its actions are those of a {type(policy.distribution).__name__}"
@@ -71,7 +83,25 @@ def fused_networks(policy: Policy, num_workers: int | None = None, precision: st
     distribution = policy.distribution
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else ()
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    return FusedNetworks(policy.model, heads, num_workers, log_std, precision)
+    kind = FusedValues if _gives_values(policy) else FusedNetworks
+    return kind(policy.model, heads, num_workers, log_std, precision)
+
+
+def _gives_values(policy: Policy) -> bool:
+    """Whether a policy's outputs are values of choices."""
+    return isinstance(policy.model, QNetwork | RecurrentQNetwork)
+
+
+def fuse_copy(policy: Policy, network: nn.Module) -> None:
+    """Let a copy of a policy's network run in C++, too, if the policy's own does.
+
+    Args:
+        policy: that is fused or not.
+        network: like its model, with weights of its own, such as a target network.
+    """
+    fused = fused_gradient(policy)
+    if fused is not None:
+        network.fused = fused.like(network)  # type: ignore[assignment]
 
 
 def _fuse_means(policy: Policy) -> None:
@@ -92,7 +122,11 @@ def fused_gradient(policy: Policy) -> FusedNetworks | None:
 def fused_actor(policy: Policy) -> FusedNetworks | None:
     """The C++ networks that compute all of a policy's outputs from raw rows; None if torch has a part in it."""
     fused = fused_gradient(policy)
-    is_plain = policy.preprocessing is None and policy.normaliser is None and policy.state_size == 0
+    if fused is None or policy.state_size != fused.state_size:  # such as one that stacks what it saw
+        return None
+    is_plain = policy.preprocessing is None and policy.normaliser is None
     kind, own = type(policy), vars(policy)
     is_usual = kind.outputs is Policy.outputs and kind.features is Policy.features
-    return fused if is_plain and is_usual and not {"outputs", "features"} & own.keys() else None
+    if isinstance(policy, RecurrentPolicy):
+        is_usual = is_usual and kind.step is RecurrentPolicy.step and policy.value_scale is None
+    return fused if is_plain and is_usual and not {"outputs", "features", "step"} & own.keys() else None

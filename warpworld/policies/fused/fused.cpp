@@ -13,6 +13,7 @@
 #include "forward.hpp"
 #include "gae.hpp"
 #include "rate.hpp"
+#include "transitions.hpp"
 #include "variance.hpp"
 
 namespace fused {
@@ -28,6 +29,9 @@ struct GradientCall {
   Places places;
   const uint8_t* starts;
   const float* states;
+  // of networks of values: either may be given instead of the loss below
+  const float* of_outputs;  // (rows, outputs), the gradient there of a loss that torch computes
+  const TransitionRows* transitions;  // whose loss it is
   Loss loss;
   Common common;
   double diagnostics[num_diagnostics];
@@ -71,10 +75,17 @@ static void pack(Model& model, const LayerParameters* parameters, bool acts, boo
     });
   }
   if (acts) pack(model.actor.layer, parameters[0]);
-  if (judges) pack(model.critic.layer, parameters[1]);
+  if (judges || (acts && model.is_dueling)) pack(model.critic.layer, parameters[1]);
 }
 
 // ---- gradient -------------------------------------------------------------------------------------------------------
+// Copies the gradients at a tile's outputs, which torch computed, to (outputs, tile); zeros where there is no row.
+static void take_given(const float* given, int outputs, const TileRows& those, float* to) {
+  for (int o = 0; o < outputs; o++)
+    for (int s = 0; s < tile; s++)
+      to[o * tile + s] = s < those.samples && those.counts[s] ? given[those.rows[s] * outputs + o] : 0.0f;
+}
+
 // The loss of one head on one tile: from logits, means or values in `scratch` to their gradients there.
 static bool loss_of_head(const GradientCall& call, const Head& head, const TileRows& those, const LossScratch& scratch,
                          double* diagnostics, float* of_log_std) {
@@ -91,6 +102,21 @@ static bool loss_of_head(const GradientCall& call, const Head& head, const TileR
   return true;
 }
 
+// The gradient at a tile's values of choices, given, or that of the loss of transitions; returns false if an action does
+// not exist.
+static bool gradient_at_values(const GradientCall& call, const TileRows& those, int rows, const float* x,
+                               const LossScratch& scratch, double* diagnostics) {
+  const Model& model = *call.model;
+  if (call.of_outputs) {
+    take_given(call.of_outputs, model.actor.outputs, those, scratch.gradients);
+    return true;
+  }
+  if (!take_choices(call.rows, those, model.head_sizes, model.num_heads, scratch)) return false;
+  forward_actor(model, rows, x, scratch.logits, scratch.values);
+  huber_of(model, *call.transitions, those, scratch, diagnostics);
+  return true;
+}
+
 // A trunk's heads on a strip: their losses, and the gradient at the top slab.
 static bool gradient_at_top(const GradientCall& call, int number, const Strip& strip, const Slabs& slabs,
                             const Scratch& scratch, float* sums, double* diagnostics) {
@@ -104,13 +130,23 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
     const TileRows those{scratch.rows + first, scratch.counts + first, samples};
     const float* x = slabs.values[trunk.shape.top] + (size_t)first * top.columns;
     float* to = slabs.deltas[trunk.shape.top] + (size_t)first * top.columns;
+    const auto through = [&](const Head& head, const float* of_outputs) {
+      add_gradients(head, samples, x, of_outputs, sums);
+      if (trunk.shape.top) backward(head, rows, of_outputs, x, to, top.activation, top.is_summed);
+    };
+    if (call.of_outputs || call.transitions) {
+      is_right = is_right && gradient_at_values(call, those, rows, x, loss, diagnostics);
+      if (model.is_dueling) part_gradients(model, loss.gradients, loss.values);
+      through(model.actor, loss.gradients);
+      if (model.is_dueling) through(model.critic, loss.values);
+      return;
+    }
     const Head* const heads[] = {&model.actor, &model.critic};
     for (const Head* head : heads) {
       if (head->trunk != number || !is_right) continue;
       forward(*head, rows, x, loss.logits);
       is_right = loss_of_head(call, *head, those, loss, diagnostics, sums + model.width_sums);
-      add_gradients(*head, samples, x, loss.gradients, sums);
-      if (trunk.shape.top) backward(*head, rows, loss.gradients, x, to, top.activation, top.is_summed);
+      through(*head, loss.gradients);
     }
   });
   return is_right;
@@ -121,7 +157,7 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   const Places& places = call.places;
   const Rows& rows = call.rows;
   ahead = Fetching{};
-  if (places.steps > 1) return;
+  if (places.steps > 1 || !places.index) return;
   const Model& model = *call.model;
   const int64_t at_once = agents_at_once(model, 1), first = (number + 1) * at_once, end = first + at_once;
   if (first >= places.count) return;
@@ -200,7 +236,7 @@ static void run_shuffles(const ww_launch* launch, unsigned first, unsigned end) 
 static int begin_gradient(GradientCall& call, const Common& common) {
   if (common.count == no_such_row) return -2;
   if (!make_room(*call.model, strip_rows(*call.model, call.places))) return -1;
-  pack(*call.model, call.parameters, true, true);
+  pack(*call.model, call.parameters, true, call.model->has_critic);
   call.common = common;
   call.bad_action = 0;
   return chunks_of(*call.model, call.places);
@@ -248,12 +284,17 @@ fused::Model* fused_make(const fused::ModelShape* shape) {
   model->num_trunks = shape->num_trunks;
   model->num_heads = shape->num_heads;
   model->is_box = shape->num_heads == 0;
+  model->has_critic = shape->has_critic;
+  model->is_dueling = shape->is_dueling;
   model->num_workers = shape->num_workers;
+  model->num_learners = shape->num_learners;
   model->block = allocated([&](Arena& arena) { lay_out(*model, *shape, arena); });
   if (model->block && make_room(*model, tile)) return model;
   fused_free(model);
   return nullptr;
 }
+
+void fused_set_targets(const fused::TransitionRows* rows, const fused::Model* model) { fused::set_targets(*rows, *model); }
 
 void fused_gae(fused::Gae* call) { fused::estimate(*call); }
 
@@ -270,6 +311,8 @@ int fused_begin_forward(fused::ForwardCall* call) {
 
 // See begin_gradient.
 int fused_begin_gradient(fused::GradientCall* call) {
+  if (call->of_outputs || call->transitions)
+    return fused::begin_gradient(*call, fused::Common{0.0f, 1.0f, 0.0f, call->places.count});
   return fused::begin_gradient(*call, fused::checked_common_of(call->rows, call->places, call->sequences, call->loss));
 }
 
@@ -295,7 +338,7 @@ void fused_end_gradient(fused::GradientCall* call) {
       write_gradients(layer, sums, given);
     });
   write_gradients(model.actor, sums, parameters[0]);
-  write_gradients(model.critic, sums, parameters[1]);
+  if (model.has_critic) write_gradients(model.critic, sums, parameters[1]);
   if (model.is_box) memcpy(call->log_std_gradient, sums + model.width_sums, model.actor.outputs * sizeof(float));
 }
 

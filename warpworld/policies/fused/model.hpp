@@ -1,4 +1,6 @@
 // Actor and critic, with all the memory that they need: two trunks with a head each, or one trunk that both heads read.
+// A network of values has one trunk and an actor, whose outputs are the values of choices; if it is dueling, its critic is
+// the state's value, and its actor the choices' advantages.
 #pragma once
 
 #include <stdlib.h>
@@ -15,9 +17,11 @@ constexpr int agents_per_product = 2 * row_block;  // of a strip whose cells mul
 
 // fused/calls.py mirrors it.
 struct ModelShape {
-  int num_trunks, num_heads, num_workers;
+  int num_trunks, num_heads;
+  int num_workers, num_learners;  // the first ones take several steps at once, the others one as they act
+  int has_critic, is_dueling;
   const TrunkShape* trunks;
-  const HeadShape* heads;  // the actor's and the critic's
+  const HeadShape* heads;  // the actor's and, if there is one, the critic's
   const int* head_sizes;   // choices of each categorical head; none where actions lie in a Box
 };
 
@@ -25,6 +29,7 @@ struct Model {
   Trunk trunks[2];
   Head actor, critic;
   int num_trunks, num_heads;
+  int has_critic, is_dueling;
   const int* head_sizes;
   int is_box;               // actions lie in a Box, of as many dimensions as the actor has outputs
   float* sums[max_chunks];  // all weights', then those of the widths
@@ -32,7 +37,8 @@ struct Model {
   LossScratch loss[WW_MAX_WORKERS];
   Scratch scratch[WW_MAX_WORKERS];
   void *block, *scratch_block;
-  int scratch_rows, num_workers;  // rows of a strip that there is room for
+  int scratch_rows;  // of a strip that there is room for
+  int num_workers, num_learners;
   size_t width_sums, all_sums;    // where those begin, and how many floats one chunk's gradients are
 };
 
@@ -40,7 +46,7 @@ static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
   size_t num_sums = 0;
   for (int i = 0; i < shape.num_trunks; i++) lay_out(model.trunks[i], shape.trunks[i], num_sums, arena);
   lay_out(model.actor, shape.heads[0], num_sums, arena);
-  lay_out(model.critic, shape.heads[1], num_sums, arena);
+  if (model.has_critic) lay_out(model.critic, shape.heads[1], num_sums, arena);
   int* head_sizes = (int*)arena.take(shape.num_heads);
   model.head_sizes = head_sizes;
   if (arena.block) memcpy(head_sizes, shape.head_sizes, shape.num_heads * sizeof(int));
@@ -72,6 +78,7 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   }
   for (int i = 0; i < model.num_workers; i++) {
     Scratch& scratch = model.scratch[i];
+    if (i == model.num_learners) rows = tile;  // rows of a strip of one step
     scratch.slabs = arena.take(row_floats * rows);
     scratch.layers = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(pairs),
                       (Fetching*)arena.take(sizeof(Fetching) / sizeof(float))};

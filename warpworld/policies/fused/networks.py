@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from warpworld.errors import DeviceError, StoreError
 from warpworld.managers.cpu import MAX_WORKERS, WorkerLoop, available_cores
@@ -42,7 +43,7 @@ class FusedNetworks:
     for any number of workers. A call from one thread at a time.
 
     Attributes:
-        most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
+        most_workers: how many workers have memory to act in, at least one per core.
 
     Args:
         model: a packaged model that ``architecture_of`` takes.
@@ -72,16 +73,16 @@ class FusedNetworks:
         except UnfitError as reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
         self.head_sizes, self._log_std = tuple(head_sizes), log_std
+        self._made_with = self.head_sizes, num_workers, log_std, precision
         expected = sum(self.head_sizes) if log_std is None else len(log_std)
-        if (built.num_outputs, built.num_values) != (expected, 1):
+        if built.num_outputs != expected or built.num_values > 1:
             raise DeviceError(
                 f"an actor of {built.num_outputs} outputs and a critic of {built.num_values}: "
                 f"expected {expected} outputs of the actor and 1 of the critic"
             )
         workers = min(torch.get_num_threads() if num_workers is None else num_workers, MAX_WORKERS)
-        most = workers if built.state_size else min(available_cores(), MAX_WORKERS)  # those remember act alone
-        self.most_workers = max(workers, most)
-        self._model = self._make(self.most_workers)
+        self.most_workers = max(workers, min(available_cores(), MAX_WORKERS))
+        self._model = self._make(self.most_workers, workers)
         self._weights = self._architecture.weights
         self._tensors = [tensor for pair in self._weights for tensor in pair]
         self._parameters, self._addresses = (LayerParameters * len(self._weights))(), list[int]()
@@ -98,19 +99,24 @@ class FusedNetworks:
         self._steps_call = StepsCall(gradient=gradient, chunks=chunks)
         self._run_commons = WorkerLoop(compiled, "commons", self._steps_call, workers)
 
-    def _make(self, num_workers: int) -> int:
-        """The C++ side's model, freed with this object."""
+    def _make(self, num_workers: int, num_learners: int) -> int:
+        """The C++ side's model, freed with this object; only learners have memory for several steps at once."""
         compiled, built = library(), self._architecture
         trunks = (TrunkShape * len(built.trunks))(*(trunk.shape() for trunk in built.trunks))
-        heads = (HeadShape * 2)(built.actor.shape(), built.critic.shape())
+        heads = (HeadShape * len(built.heads))(*(head.shape() for head in built.heads))
         sizes = (_INT * len(self.head_sizes))(*self.head_sizes)
         addresses = [ctypes.addressof(array) for array in (trunks, heads, sizes)]
-        shape = ModelShape(len(trunks), len(sizes), num_workers, *addresses)
+        kinds = built.critic is not None, built.is_dueling
+        shape = ModelShape(len(trunks), len(sizes), num_workers, num_learners, *kinds, *addresses)
         model = compiled.function("fused_make", _POINTER, returns=_POINTER)(ctypes.addressof(shape))
         if not model:
             raise DeviceError("no memory for fused networks; set trainer.fused=false")
         weakref.finalize(self, compiled.function("fused_free", _POINTER), model)
         return model
+
+    def like(self, model: nn.Module) -> Self:
+        """The same for a model of the same layers; errors as those of the constructor."""
+        return type(self)(model, *self._made_with)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A copy is None: copied networks are other networks, which torch runs."""
@@ -131,6 +137,11 @@ class FusedNetworks:
     def state_size(self) -> int:
         """Numbers in one agent's recurrent state; 0 without a memory."""
         return self._architecture.state_size
+
+    @property
+    def has_critic(self) -> bool:
+        """Whether there are values of states, besides the actor's outputs."""
+        return self._architecture.critic is not None and not self._architecture.is_dueling
 
     @property
     def is_box(self) -> bool:

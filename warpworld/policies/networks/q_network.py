@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from warpworld.policies.layers import VALUE_GAIN, in_float32, linear
 from warpworld.policies.recurrent import RecurrentNetwork
+
+if TYPE_CHECKING:
+    from warpworld.policies.forwards import ValueForwards
 
 
 class DuelingHeads(nn.Module):
@@ -44,14 +48,18 @@ class QNetwork(nn.Module):
     Attributes:
         encoder: (rows, features) -> (rows, width).
         heads: see ``DuelingHeads``.
+        fused: runs both; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(self, encoder: nn.Module, heads: DuelingHeads) -> None:
         super().__init__()
+        self.fused: ValueForwards | None = None
         self.encoder, self.heads = encoder, heads
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
+        if self.fused is not None and not observations.requires_grad:
+            return self.fused.outputs(observations)
         rows = observations.reshape(-1, observations.shape[-1])
         return self.heads(self.encoder(rows)).view(*observations.shape[:-1], -1)
 
@@ -61,17 +69,28 @@ class RecurrentQNetwork(RecurrentNetwork):
 
     Attributes:
         heads: see ``DuelingHeads``.
+        fused: runs all of it; None leaves that to torch. See ``warpworld.policies.fused``.
     """
 
     def __init__(self, encoder: nn.Module, cell: nn.Module, heads: DuelingHeads) -> None:
         """Arguments as those of ``RecurrentNetwork``; the heads are as wide as the cell."""
         super().__init__(encoder, cell)
+        self.fused: ValueForwards | None = None
         self.heads = heads
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Implement ``RecurrentNetwork``."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.step(observations, state)
         hidden, after = self.remember(observations, state)
         return self.heads(hidden), hidden.new_zeros(hidden.shape[:-1]), after
+
+    def walk(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Values of all choices in several steps, (T, S, choices), and the state after; arguments as ``unroll``'s."""
+        if self.fused is not None and not (observations.requires_grad or state.requires_grad):
+            return self.fused.walk(observations, state, starts)
+        hidden, after = self.unroll(observations, state, starts)
+        return self.heads(hidden), after
 
 
 def of_choices(values: Tensor, actions: Tensor, head_sizes: Sequence[int]) -> Tensor:

@@ -59,6 +59,18 @@ class DQN(QLearning):
             collector, rows, frame_stack=settings.frame_stack, value_rescale=settings.value_rescale
         )
 
+    def declare(self, collector: Collector) -> None:
+        """Let C++ evaluate batches, where it has the networks and the formulas are these."""
+        super().declare(collector)
+        self._in_cpp = self.transitions_in_cpp() if type(self).evaluate is DQN.evaluate else None
+
+    def evaluate_with_gradient(self) -> Evaluated:
+        """Draw transitions, evaluate them and write the gradient: in C++ where that can be."""
+        if self._in_cpp is None:
+            return super().evaluate_with_gradient()
+        batch, features = self.replay.draw(self.beta), self.policy.features
+        return Evaluated(*self._in_cpp(features(batch.observations), features(batch.next_observations), batch))
+
     def evaluate(self) -> Evaluated:
         """Draw transitions and evaluate them."""
         batch, policy = self.replay.draw(self.beta), self.policy

@@ -15,6 +15,7 @@ from torch import Tensor
 from warpworld.config import Count, Fault, Flag, Fraction, FractionSchedule, Sizes
 from warpworld.environment import Group, is_nested
 from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backward, build_policy, of_choices
+from warpworld.policies.fused import FusedAdam, FusedTransitions, FusedValues, fuse_copy, fused_gradient
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
 from warpworld.trainers.algorithms.off_policy import OffPolicy
@@ -25,6 +26,8 @@ from warpworld.trainers.algorithms.value_rescale import rescaled, unscaled
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay import Replay, settle_size
+
+_FORMULAS = ("best_values", "targets_of", "of_actions")  # that C++ has, too
 
 
 class QSettings(OffPolicySettings):
@@ -137,6 +140,17 @@ class QLearning(OffPolicy):
         for group in self.settings.groups:
             self._epsilon.act(self.replay, group, self.policy)
         settle_size(collector.world, self.replay.policy_agents, self.replay.items)
+        if fused_gradient(self.policy) is not None:
+            fuse_copy(self.policy, self.target.module)
+            self.parameters.native = FusedAdam()
+
+    def transitions_in_cpp(self) -> FusedTransitions | None:
+        """C++ that evaluates transitions by these formulas; None without such networks, or if a subclass has others."""
+        own, target = fused_gradient(self.policy), getattr(self.target.module, "fused", None)
+        are_plain = all(getattr(type(self), name) is getattr(QLearning, name) for name in _FORMULAS)
+        if not are_plain or not isinstance(own, FusedValues) or not isinstance(target, FusedValues):
+            return None
+        return FusedTransitions(own, target, self.settings.double, self.settings.value_rescale)
 
     def set_exploration(self, progress: Progress) -> None:
         """The share of random actions."""
@@ -144,15 +158,20 @@ class QLearning(OffPolicy):
 
     def update(self) -> dict[str, Tensor]:
         """Take one gradient step and return its diagnostics."""
-        found = self.evaluate()
-        self.parameters.gradient.zero_()
-        backward(found.loss)
+        found = self.evaluate_with_gradient()
         self.share_gradient(self.parameters)
         norm = self.parameters.step(self.settings.max_grad_norm or float("inf"))
         if self.settings.tau is not None:
             self.target.follow(self.settings.tau)
         self.replay.update(found.errors)
         return {"loss": found.loss.detach(), "value": found.value.detach(), "grad_norm": norm}
+
+    def evaluate_with_gradient(self) -> Evaluated:
+        """Draw a batch, evaluate it, and write the gradient of its loss."""
+        found = self.evaluate()
+        self.parameters.gradient.zero_()
+        backward(found.loss)
+        return found
 
     def updated(self) -> None:
         """Copy the network to its target where it is time."""

@@ -102,16 +102,15 @@ class WindowLearning(QLearning):
         trained, behind = slice(burn_in, burn_in + settings.train_length), slice(burn_in + settings.train_length, None)
         # the state after burn-in, and the target's values
         with torch.no_grad():
-            state = own.unroll(features[:burn_in], walk.states, starts[:burn_in])[1] if burn_in else walk.states
-            by_target = target.heads(target.unroll(features, walk.states, starts)[0][burn_in:])
+            state = own.walk(features[:burn_in], walk.states, starts[:burn_in])[1] if burn_in else walk.states
+            by_target = target.walk(features, walk.states, starts)[0][burn_in:]
         # values of the trained steps, with a gradient
-        hidden, after = own.unroll(features[trained], state, starts[trained])
-        values = own.heads(hidden)
+        values, after = own.walk(features[trained], state, starts[trained])
         # the best choices, by the trained network if double
         with torch.no_grad():
             chooses = by_target
             if settings.double:
-                last = own.heads(own.unroll(features[behind], after, starts[behind])[0])
+                last = own.walk(features[behind], after, starts[behind])[0]
                 chooses = torch.cat((values, last))
             return values, self.best_values(by_target, chooses, walk.masks)
 

@@ -37,6 +37,8 @@ class StepInParts:
         copies = recorders.copies()
         programs = [world.program(copies)] if copies else []
         self._recording: list[Callable[[], None]] = [*programs, *recorders.acted()]
+        after = recorders.steps_after()
+        self._moving_on = [*recorders.stepped(), *([world.program(after)] if after else [])]
 
     def begin(self) -> None:
         """Let the kernels take in weights and players."""
@@ -51,6 +53,8 @@ class StepInParts:
             record()
         with span(ENV_STEP):
             self._world.step()
+        for move_on in self._moving_on:
+            move_on()
 
 
 # ---- a rollout -------------------------------------------------------------------------------------------------------
@@ -70,7 +74,7 @@ class InOneCall:
 
     Args:
         whole: the steps.
-        recorders: of the run, which do nothing between two steps but count them.
+        recorders: of the run, which call nothing from Python between two steps.
     """
 
     def __init__(self, whole: WholeSteps, recorders: Recorders) -> None:
@@ -97,25 +101,18 @@ class StepByStep:
 
     def __init__(self, step: StepInParts, recorders: Recorders, num_steps: int) -> None:
         self._one, self._recorders, self._num_steps = step, recorders, num_steps
-        self._stepped = recorders.stepped()
 
     def collect(self) -> Measured:
         """Implement ``Acting``."""
         self._begin()
         for _ in range(self._num_steps):
-            self._step()
+            self._one.run()
         self._recorders.end()
         return self._recorders.measured
 
     def _begin(self) -> None:
         self._recorders.begin()
         self._one.begin()
-
-    def _step(self) -> None:
-        """One step; what a CUDA graph can hold."""
-        self._one.run()
-        for stepped in self._stepped:
-            stepped()
 
 
 class InGraphs(StepByStep):
@@ -160,7 +157,7 @@ class InGraphs(StepByStep):
         for kernel in self._kernels:
             kernel.follow_row()
         for _ in range(self._at_once):
-            self._step()
+            self._one.run()
 
 
 class InOneGraph(InGraphs):

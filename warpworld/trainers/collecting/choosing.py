@@ -41,9 +41,9 @@ def choose_acting(
         in_one_call: whether the networks, draws and steps of a rollout are one call, where they can be.
     """
     at_once = most_steps(num_steps, graph_steps)
-    does_more = recorders.do_more or world.checks_actions
-    if in_one_call and not does_more and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
-        return InOneCall(WholeSteps(world, actors, num_steps, ROW), recorders)
+    needs_python = recorders.call_python or world.checks_actions
+    if in_one_call and not needs_python and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
+        return InOneCall(WholeSteps(world, actors, recorders, num_steps, ROW), recorders)
     step = StepInParts(world, kernels, actors, recorders)
     if not world.captures or not at_once:
         return StepByStep(step, recorders, num_steps)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 from torch import Tensor
 
-from warpworld.environment import Array, Group
+from warpworld.environment import MAX_THREADS_PER_ENV, Array, Group, Kernel
+from warpworld.managers import RunKernel
 from warpworld.policies import RememberingPolicy
 from warpworld.world import World
 
+SOURCE = Path(__file__).resolve().parent / "memory.cu"
+WARP = 32  # lanes of a GPU that run side by side
 CUT, CUT_BEFORE = "agent_cut", "agent_cut_before"  # arrays of worlds in which agents are cut and remember
 
 
@@ -22,7 +27,8 @@ class Memory:
     Attributes:
         state: (num_envs, size, state size) float32, after the latest step.
         state_name: of that array.
-        values_name: of the array (num_envs, size) float32 with the values of what the latest actions were chosen on.
+        values: (num_envs, size) float32, of what the latest actions were chosen on; 0 where there is no critic.
+        values_name: of that array.
 
     Args:
         world: an unsealed world.
@@ -31,6 +37,7 @@ class Memory:
     """
 
     state: Tensor
+    values: Tensor
 
     def __init__(self, world: World, group: Group, state_size: int) -> None:
         self._world, self._group, self.state_size = world, group, state_size
@@ -40,22 +47,37 @@ class Memory:
         world.add(Array(self.values_name, "float32", (group.size,), per="env", initial=0.0), kept="derived")
         if "agent_truncated" in world.data and CUT not in world.data:
             _record_cuts(world)
+        self._build()
         world.when_sealed(self._bind)
+
+    def _build(self) -> None:
+        """Compile the kernel that forgets."""
+        world, group = self._world, self._group
+        leaving = "agent_terminated" in world.data
+        constants = {
+            **{"COUNT": group.size, "AGENT_FIRST": group.first, "AGENT_STRIDE": group.stride},
+            **{"STATE_SIZE": self.state_size, "LEAVING": int(leaving)},
+        }
+        aliases = {"state": self.state_name}
+        if not leaving:
+            aliases["agent_terminated"] = "terminated"  # a placeholder, never read
+        self._functions = world.kernels(SOURCE, constants, aliases=aliases)
+        self._kernel = "forget_cut" if CUT in world.data else "forget"
+        lanes = min(-(-group.size * self.state_size // WARP) * WARP, MAX_THREADS_PER_ENV)
+        self._functions.build([Kernel(self._kernel, (1, lanes))])
 
     def _bind(self) -> None:
         """Find the arrays in the sealed store."""
-        self.state, self._values = self._world[self.state_name], self._world[self.values_name]
+        self.state, self.values = self._world[self.state_name], self._world[self.values_name]
+        self._forget = self._world.program([self.forget_step()])
+
+    def forget_step(self) -> RunKernel:
+        """``forget`` as a step of a world's program."""
+        return self._functions.step(self._kernel, index=0)
 
     def forget(self) -> None:
         """Zero the state of agents whose episode ended in the latest step; again, it does nothing more."""
-        world, agents = self._world, self._group.slice
-        ended = (world["terminated"] | world["truncated"]).unsqueeze(-1)
-        if "agent_terminated" in world.data:
-            ended = ended | world["agent_terminated"][:, agents]
-        if CUT in world.data:
-            world[CUT][:, agents].masked_fill_(ended, False)  # these are zeroed now
-            ended = ended | world[CUT_BEFORE][:, agents]
-        self.state.masked_fill_(ended.unsqueeze(-1), 0.0)
+        self._forget()
 
     @property
     def cut(self) -> Tensor | None:
@@ -80,7 +102,7 @@ class Memory:
             (envs, size, num_outputs) float32.
         """
         outputs, values, state = policy.step(observations, self.state[envs])
-        self._values[envs].copy_(values)
+        self.values[envs].copy_(values)
         self.state[envs].copy_(state)
         return outputs
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
-from warpworld.managers import Copy
+from warpworld.managers import Copy, Step
 
 
 class Recorder:
@@ -27,8 +27,12 @@ class Recorder:
     def acted(self) -> None:
         """Keep what is to be kept of a step, after the copies."""
 
+    def steps_after(self) -> Sequence[Step]:
+        """Steps of a program that move on behind a step of the world, in which ended envs have been reset."""
+        return ()
+
     def stepped(self) -> None:
-        """Move on behind a step of the world, in which ended envs have been reset."""
+        """Move on behind a step of the world, where a program cannot."""
 
     def calls_after_step(self) -> Sequence[Callable[[], None]]:
         """Calls that follow each step of the world: ``stepped``, where a class defines it."""

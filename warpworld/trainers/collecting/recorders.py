@@ -9,7 +9,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from warpworld.managers import Copy
+from warpworld.managers import Copy, Step
 from warpworld.trainers.collecting.recorder import Recorder
 
 Kind = TypeVar("Kind", bound=Recorder)
@@ -54,15 +54,19 @@ class Recorders:
         """Calls that record a step after the copies: those of recorders that define ``acted``."""
         return [recorder.acted for recorder in self._all if type(recorder).acted is not Recorder.acted]
 
+    def steps_after(self) -> list[Step]:
+        """Steps of a program that follow the world's step."""
+        return [step for recorder in self._all for step in recorder.steps_after()]
+
     def stepped(self) -> list[Callable[[], None]]:
-        """Calls that follow the world's step."""
+        """Calls that follow the world's step, besides ``steps_after``."""
         return [call for recorder in self._all for call in recorder.calls_after_step()]
 
     @property
-    def do_more(self) -> bool:
-        """Whether there is more to do around a step than to count it, as the first recorder does."""
+    def call_python(self) -> bool:
+        """Whether there is more to call from Python around a step than the counting of the first recorder."""
         counting = list(self._all[0].calls_after_step())
-        return bool(self.acted() or self.copies()) or not counting or self.stepped() != counting
+        return bool(self.acted()) or not counting or self.stepped() != counting
 
     # ---- numbers for the host ----------------------------------------------------------------------------------------
     def measured(self) -> Tensor:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from warpworld.managers import RunHostFunction, RunKernel
-from warpworld.policies import Policy
+from warpworld.managers import Step
+from warpworld.policies import Policy, RememberingPolicy
 from warpworld.policies.fused import FusedActing, FusedNetworks, fused_actor
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player, decide, distribution_of
+from warpworld.trainers.collecting.recorders import Recorders
 from warpworld.world import World
 
 
@@ -26,27 +27,31 @@ class WholeSteps:
     Args:
         world: a sealed world, of which every group has its actor here.
         actors: of which ``acts_in_cpp`` holds.
+        recorders: of the run; what they do in a step is part of it.
         num_steps: T.
         row: name of the array with the row that is recorded next, which is counted up after each step.
     """
 
-    def __init__(self, world: World, actors: Sequence[Actor], num_steps: int, row: str) -> None:
+    def __init__(self, world: World, actors: Sequence[Actor], recorders: Recorders, num_steps: int, row: str) -> None:
         self._world, self._actors = world, actors
         self._acting = list[FusedActing]()
         self._zeroed = list[Tensor]()
-        steps = [step for actor in actors for step in self._steps(actor)]
-        self.run = world.steps_after(steps, num_steps, row)
+        acting = [step for actor in actors for step in self._steps(actor)]
+        self.run = world.steps_between([*acting, *recorders.copies()], recorders.steps_after(), num_steps, row)
 
-    def _steps(self, actor: Actor) -> list[RunHostFunction | RunKernel]:
-        acting, num_envs = [], self._world.num_envs
+    def _steps(self, actor: Actor) -> list[Step]:
+        acting, num_envs, memory = [], self._world.num_envs, actor.memory
         for player, seen, outputs in actor.playing:
             networks = networks_of(player)
             if networks is None:
                 self._zeroed.append(outputs)
             else:
-                acting.append(FusedActing(networks, seen.observations, outputs, seen.envs.start or 0, num_envs))
+                remembered = None if memory is None else (memory.state[seen.envs], memory.values[seen.envs])
+                first = seen.envs.start or 0
+                acting.append(FusedActing(networks, seen.observations, outputs, first, num_envs, remembered))
         self._acting += acting
-        return [*(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+        forgets = [] if memory is None else [memory.forget_step()]
+        return [*forgets, *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
 
     def begin(self) -> None:
         """Take in weights, which may change between two rollouts and at no other time."""
@@ -61,15 +66,23 @@ class WholeSteps:
 
 def networks_of(player: Player) -> FusedNetworks | None:
     """A player's networks in C++; None for players that need Python."""
-    is_plain = isinstance(player, Policy) and decide.dispatch(type(player)) is decide.dispatch(object)
-    return fused_actor(player) if is_plain else None  # type: ignore[arg-type]
+    if not isinstance(player, Policy):
+        return None
+    usual = decide.dispatch(RememberingPolicy if isinstance(player, RememberingPolicy) else object)
+    return fused_actor(player) if decide.dispatch(type(player)) is usual else None
 
 
 def acts_in_cpp(actor: Actor) -> bool:
     """Whether every player of a group acts in C++ or at random."""
-    if actor.joins or actor.memory is not None:
+    if actor.joins:
         return False
+    size = 0 if actor.memory is None else actor.memory.state_size
     return all(
-        player is None or (networks_of(player) is not None and FusedActing.takes(seen.observations))
+        player is None or _networks_take(networks_of(player), seen.observations, size)
         for player, seen, _ in actor.playing
     )
+
+
+def _networks_take(networks: FusedNetworks | None, observations: Tensor, state_size: int) -> bool:
+    """Whether a player has networks in C++, for observations and a memory that lie as these do."""
+    return networks is not None and FusedActing.takes(observations) and networks.state_size == state_size

@@ -20,6 +20,7 @@ class Finals:
     Attributes:
         slots: of an env.
         aliases: the arrays' names by those of the kernels' parameters.
+        joins: whether Python puts the parts of what agents saw last together, by ``join``.
 
     Args:
         world: an unsealed world.
@@ -31,7 +32,7 @@ class Finals:
         self.slots = world.environment.truncations(ring.rows)
         self.aliases = add_arrays(world, ring.policy_agents.name, self._arrays())
         world.request("final_observations")
-        self._joins = not ring.policy_agents.sees_rows
+        self.joins = not ring.policy_agents.sees_rows
         if ring.choices:  # what was allowed is to be known from before the reset
             for copy in self._copies("action_mask", "last_mask"):
                 world.record_copy(copy)
@@ -57,15 +58,14 @@ class Finals:
 
     def copies(self) -> list[Copy]:
         """Copies of the final observations to where the keeping kernel reads them; none if they are joined."""
-        if self._joins:
+        if self.joins:
             return []
         row = self.aliases["only_row"]
         return self._ring.policy_agents.copies_of_last(self.aliases["last"], row)
 
     def join(self) -> None:
-        """Put what the agents saw last into rows there, where that takes more than copies."""
-        if self._joins:
-            self._ring.policy_agents.join_last(self._world[self.aliases["last"]][0])
+        """Put what the agents saw last into rows there."""
+        self._ring.policy_agents.join_last(self._world[self.aliases["last"]][0])
 
     def most_kept(self) -> Tensor:
         """The largest number of final observations that the ring's steps of an env need: () int32."""

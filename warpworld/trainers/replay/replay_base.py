@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Kernel
-from warpworld.managers import Number, Step
+from warpworld.managers import Copy, Number, Step
 from warpworld.trainers.collecting import Actor, Collector, Recorder
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.replay.policy_agents import PolicyAgents
@@ -147,9 +147,9 @@ class Replay(Recorder):
         """An array, by the name that kernels have for it."""
         return self.world[self._aliases[what]]
 
-    def acted(self) -> None:
-        """Copy what was seen, done and allowed into the row."""
-        self.ring.acted()
+    def copies(self) -> Sequence[Copy]:
+        """Copies of what was seen, done and allowed into the row."""
+        return self.ring.copies()
 
     def measured(self) -> Sequence[Tensor]:
         """Whether what agents saw in the latest iteration is finite."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpworld.environment import Array, Kernel
 from warpworld.errors import ConfigError
-from warpworld.managers import Kept, Step
+from warpworld.managers import Copy, Kept, Step
 from warpworld.trainers.collecting import OPTIONAL, Actor, Collector, refuse_not_finite
 from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
@@ -21,7 +21,7 @@ PLAYED, COUNTS, CUT_OFF = 1, 2, 8  # as in cuda/ring.cuh
 class Ring:
     """The last steps of a policy's agents, each stored once; the rules stand in ``ring.cu``.
 
-    Steps are copied into the ring while the world steps. A replay calls ``acted`` in each step, and puts ``advance``
+    Steps are copied into the ring while the world steps. A replay records ``copies`` in each step, and puts ``advance``
     and ``settle`` into programs of its own.
 
     Attributes:
@@ -30,7 +30,6 @@ class Ring:
         actors: what acts, by group.
         choices: of all heads of an agent, where there is an ``action_mask``; else 0.
         aliases: the arrays' names by those of the kernels' parameters.
-        acted: copies what was seen, done and allowed into the row; in the sealed store.
 
     Args:
         collector: of an unsealed world.
@@ -38,8 +37,6 @@ class Ring:
         rows: see above.
         notes_values: whether actors note what they expected of their actions.
     """
-
-    acted: Callable[[], None]
 
     def __init__(self, collector: Collector, groups: Sequence[str], rows: int, notes_values: bool) -> None:
         self._collector, self._world, self.rows = collector, collector.world, rows
@@ -126,17 +123,20 @@ class Ring:
 
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:
-        policy_agents, aliases, row = self.policy_agents, self.aliases, self.aliases["row"]
-        actors = [self.actors[group.name] for group in policy_agents.groups]
-        before = policy_agents.copies_of_observations(actors, aliases["ring_observations"], row)
-        before += policy_agents.copies_of_actions(aliases["ring_actions"], row)
-        if self.choices:
-            before += policy_agents.copies("action_mask", aliases["ring_action_mask"], row)
-        self.acted = self._world.program(before)
-        played = policy_agents.played(self._collector.slots)
+        played = self.policy_agents.played(self._collector.slots)
         if not played.any():
             self._refuse_opponents()
-        self._world[aliases["played"]].copy_(played)
+        self._world[self.aliases["played"]].copy_(played)
+
+    def copies(self) -> list[Copy]:
+        """Copies of what was seen, done and allowed into the row."""
+        policy_agents, aliases, row = self.policy_agents, self.aliases, self.aliases["row"]
+        actors = [self.actors[group.name] for group in policy_agents.groups]
+        found = policy_agents.copies_of_observations(actors, aliases["ring_observations"], row)
+        found += policy_agents.copies_of_actions(aliases["ring_actions"], row)
+        if self.choices:
+            found += policy_agents.copies("action_mask", aliases["ring_action_mask"], row)
+        return found
 
     def _refuse_opponents(self) -> NoReturn:
         """Raise ConfigError: one of several processes has no row to draw from. A config rules this out for one."""

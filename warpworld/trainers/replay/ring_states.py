@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from torch import Tensor
 
@@ -23,7 +23,6 @@ class RingStates:
     Attributes:
         size: numbers in a state.
         aliases: the arrays' names by those of the kernels' parameters.
-        acted: copies the state into the row; in the sealed store.
 
     Args:
         world: an unsealed world.
@@ -31,7 +30,6 @@ class RingStates:
         name: of the array.
     """
 
-    acted: Callable[[], None]
     aliases: Mapping[str, str]
 
     def __init__(self, world: World, ring: Ring, name: str) -> None:
@@ -41,7 +39,6 @@ class RingStates:
         self._shape = (ring.policy_agents.size, *array.shape) if self._is_per_agent else array.shape
         self.size = math.prod(self._shape)
         self.aliases = add_arrays(world, ring.policy_agents.name, self._arrays())
-        world.when_sealed(self._bind)
 
     def _arrays(self) -> list[tuple[Array, Kept]]:
         """Arrays that are added to the store."""
@@ -54,9 +51,9 @@ class RingStates:
             return self._ring.policy_agents.copies(self._name, self.aliases[target], row)[0]
         return Copy(self._name, self.aliases[target], row=row)
 
-    # ---- in the sealed store -----------------------------------------------------------------------------------------
-    def _bind(self) -> None:
-        self.acted = self._world.program([self._copy("ring_state", self._ring.aliases["row"])])
+    def copies(self) -> list[Copy]:
+        """Copies of the state into the row."""
+        return [self._copy("ring_state", self._ring.aliases["row"])]
 
     # ---- after an iteration ------------------------------------------------------------------------------------------
     def is_finite(self) -> Tensor:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.managers import Kept, Number, Step
+from warpworld.managers import Copy, Kept, Number, Step
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
@@ -113,11 +113,9 @@ class TeamReplay(TransitionReplay):
         )
 
     # ---- around a step -----------------------------------------------------------------------------------------------
-    def acted(self) -> None:
-        """Copy what was seen, done and allowed into the row, and the state."""
-        super().acted()
-        if self._states is not None:
-            self._states.acted()
+    def copies(self) -> Sequence[Copy]:
+        """Copies of what was seen, done and allowed into the row, and of the state."""
+        return [*super().copies(), *([] if self._states is None else self._states.copies())]
 
     def measured(self) -> Sequence[Tensor]:
         """Measures as ``TransitionReplay``'s; states are to be finite too."""

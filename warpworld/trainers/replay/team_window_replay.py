@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
-from warpworld.managers import FunctionManager, Kept, Number, Step
+from warpworld.managers import Copy, FunctionManager, Kept, Number, Step
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
 from warpworld.trainers.replay.ring_states import RingStates
 from warpworld.trainers.replay.team_windows import TeamWindows
@@ -110,11 +110,9 @@ class TeamWindowReplay(WindowReplay):
         return [self._gathers.step(name, index=0, own_env_only=False) for name in self._names]
 
     # ---- around a step -----------------------------------------------------------------------------------------------
-    def acted(self) -> None:
-        """Copy what was seen, done and allowed into the row, and the state."""
-        super().acted()
-        if self._team_states is not None:
-            self._team_states.acted()
+    def copies(self) -> Sequence[Copy]:
+        """Copies of what was seen, done and allowed into the row, and of the state."""
+        return [*super().copies(), *([] if self._team_states is None else self._team_states.copies())]
 
     def measured(self) -> Sequence[Tensor]:
         """Measures as ``WindowReplay``'s; states are to be finite too."""

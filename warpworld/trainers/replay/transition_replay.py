@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -102,7 +102,6 @@ class TransitionReplay(Replay):
     # ---- in the sealed store -----------------------------------------------------------------------------------------
     def _bind(self) -> None:
         world, ring = self.world, self.ring
-        self._advance = world.program([*self._keep_final(), *ring.advance()])
         self._settle = world.program(
             [*ring.settle(), *self._note(), self.step("set_first_leaves"), *self.priorities.add_up_steps()]
         )
@@ -138,11 +137,13 @@ class TransitionReplay(Replay):
         return [self.step(name) for name in (*names, *(["gather_masks"] if self.ring.choices else []))]
 
     # ---- around a step -----------------------------------------------------------------------------------------------
-    def stepped(self) -> None:
-        """Keep final observations; the next step goes into the next row."""
-        if self._finals is not None:
-            self._finals.join()
-        self._advance()
+    def steps_after(self) -> Sequence[Step]:
+        """Keep final observations, and let the next step go into the next row."""
+        return [*self._keep_final(), *self.ring.advance()]
+
+    def calls_after_step(self) -> Sequence[Callable[[], None]]:
+        """Put final observations of several parts together, before they are kept."""
+        return [self._finals.join] if self._finals is not None and self._finals.joins else []
 
     def end(self) -> None:
         """Settle which items can be drawn."""

@@ -144,7 +144,6 @@ class WindowReplay(Replay):
     def _bind(self) -> None:
         world, ring, priorities = self.world, self.ring, self.priorities
         self._keep_states = world.program(self._states.steps())
-        self._advance = world.program([*ring.advance(), *self._states.steps()])
         self._settle = world.program(
             [*ring.settle(), *self._note(), self.step("set_first_leaves"), *priorities.add_up_steps()]
         )
@@ -165,9 +164,9 @@ class WindowReplay(Replay):
         """Keep what agents remember, if a window begins: it may have been set since the latest step."""
         self._keep_states()
 
-    def stepped(self) -> None:
-        """The next step goes into the next row; if a window begins there, what agents remember is kept."""
-        self._advance()
+    def steps_after(self) -> Sequence[Step]:
+        """Let the next step go into the next row; if a window begins there, what agents remember is kept."""
+        return [*self.ring.advance(), *self._states.steps()]
 
     def end(self) -> None:
         """Settle which windows can be drawn."""
