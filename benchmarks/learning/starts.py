@@ -39,7 +39,7 @@ def _started(config: str) -> tuple[float, float]:
                 if process.poll() is not None or time.perf_counter() - start > PATIENCE:
                     raise RuntimeError(f"{' '.join(command)}: no update was logged")
                 time.sleep(0.001)
-            return time.perf_counter() - start, _cpu_seconds(process.pid)
+            return time.perf_counter() - start, cpu_seconds(process.pid)
         finally:
             process.kill()
             process.wait()
@@ -49,7 +49,7 @@ def _has_logged(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     """Of a process and of the children that it has waited for, from Linux's ``/proc``."""
     columns = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, columns[11:15])) / os.sysconf("SC_CLK_TCK")

@@ -12,6 +12,7 @@ from gymnasium import spaces
 
 from warpworld.environment import Group
 from warpworld.errors import ConfigError, DeclarationError
+from warpworld.managers.cpu.workers import available_cores
 from warpworld.policies import Policy, action_distribution, build_policy, observation_size
 
 
@@ -110,6 +111,20 @@ def test_weights_come_from_the_generator_alone() -> None:
     for name, weight in first.state_dict().items():
         assert torch.equal(weight, again.state_dict()[name])
         assert name.endswith("bias") or not torch.equal(weight, other.state_dict()[name])
+
+
+@pytest.mark.skipif(available_cores() < 2, reason="needs two cores")
+def test_weights_do_not_depend_on_torch_s_threads() -> None:
+    threads, found = torch.get_num_threads(), []
+    try:
+        for number in (1, 2):
+            torch.set_num_threads(number)
+            found.append(build_policy(Model({"hidden_sizes": (256, 256)}), group(), seeded(3)).state_dict())
+            assert torch.get_num_threads() == number
+    finally:
+        torch.set_num_threads(threads)
+    for name, weight in found[0].items():
+        assert torch.equal(weight, found[1][name])
 
 
 def test_actor_and_critic_share_no_weight() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from warpworld.cli.about import version
+from warpworld.cli.garbage import left_at_exit
 from warpworld.cli.override_options import unknown_words
 from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda import explain_torch_error
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit status: 0, 2 for a mistake that the user can mend, 130 after Ctrl-C.
     """
     _print_every_path()
+    left_at_exit()
     words = list(sys.argv[1:] if argv is None else argv)
     parser, commands = _parser()
     if words and words[0] not in commands and not words[0].startswith("-"):

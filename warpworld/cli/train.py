@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import at_least
+from warpworld.cli.garbage import collect_from_here, collected_later
 from warpworld.cli.override_options import add_run_options, option_overrides
 from warpworld.trainers.processes.membership import process_membership
 
@@ -65,7 +66,7 @@ def _train(arguments: argparse.Namespace) -> int:
     if arguments.jobs is not None:
         arguments.error("--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2")
     # one run, in one process or several
-    with process_membership() as members:
+    with collected_later(), process_membership() as members:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
         if arguments.resume is not None:
@@ -144,6 +145,7 @@ def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace
 
     trainer = make_trainer(config, processes)
     run = begin_run(trainer, path=path)  # only now, so that a mistake leaves no folder behind
+    collect_from_here()
     if run is None:
         return run_along(trainer, asked.stop_at)
     with contextlib.closing(run):
@@ -158,6 +160,7 @@ def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argpa
     run.config = config
     trainer = make_trainer(config, processes, initial_weights=False)
     trainer.resume(run)
+    collect_from_here()
     total = trainer.num_iterations * config.trainer.num_envs * config.trainer.num_steps
     # processes that write nothing
     if not processes.is_first:

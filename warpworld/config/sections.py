@@ -267,8 +267,9 @@ class LearnerConfig(Section):
     )
 
     def at(self, env_steps: int) -> Self:
-        """A copy of the settings, with each schedule replaced by its value after ``env_steps`` env steps."""
-        return self.model_copy(update={name: value_at(getattr(self, name), env_steps) for name in self.scheduled()})
+        """The settings, with each schedule replaced by its value after ``env_steps`` env steps."""
+        values = {name: value_at(getattr(self, name), env_steps) for name in self.scheduled()}
+        return self.model_copy(update=values) if values else self
 
     def with_values(self, values: Mapping[str, float]) -> Self:
         """A copy with numbers in place of some settings that take a schedule: schedules that end where they begin."""
@@ -276,7 +277,7 @@ class LearnerConfig(Section):
 
     def scheduled(self) -> list[str]:
         """Names of the settings that are schedules."""
-        return [name for name, value in self if _is_schedule(value)]
+        return [name for name, value in vars(self).items() if _is_schedule(value)]
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Faults of settings that contradict each other or the sizes of an iteration."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from warpworld.environment import MAX_THREADS_PER_ENV
@@ -117,18 +118,23 @@ class KernelSource:
 
     def included(self) -> Iterator[tuple[Path, bytes]]:
         """Path and contents of every file that comes with the author's file and that can be found."""
-        seen: set[Path] = set()
+        return iter(self._included)
+
+    @cached_property
+    def _included(self) -> list[tuple[Path, bytes]]:
+        """What ``included`` gives: it is asked for several times in a build."""
+        found: dict[Path, bytes] = {}
         todo = [(self.path.parent, self._include_text() + self.text)]
         while todo:
             folder, text = todo.pop()
             for quote, name in _INCLUDE.findall(text):
                 folders = (*([folder] if quote == '"' else []), INCLUDE_FOLDER, self.path.parent)  # as compilers search
                 path = next((each / name for each in folders if (each / name).is_file()), None)
-                if path is not None and path.resolve() not in seen:
-                    seen.add(path.resolve())
-                    data = path.read_bytes()
-                    yield path.resolve(), data
-                    todo.append((path.parent, data.decode(errors="replace")))
+                resolved = None if path is None else path.resolve()
+                if path is not None and resolved is not None and resolved not in found:
+                    found[resolved] = path.read_bytes()
+                    todo.append((path.parent, found[resolved].decode(errors="replace")))
+        return list(found.items())
 
     @property
     def subject(self) -> str:

@@ -36,6 +36,7 @@ from warpworld.policies.layers import (
     hidden_layers,
     is_reduced,
     make_cell,
+    one_torch_thread,
     perceptron,
     products,
 )
@@ -166,6 +167,7 @@ __all__ = [
     "observation_size",
     "of_choices",
     "of_stacks",
+    "one_torch_thread",
     "perceptron",
     "products",
     "scaling_to",

@@ -16,7 +16,7 @@ from warpworld.environment import Group, action_heads, action_layout, is_nested,
 from warpworld.errors import ConfigError, WarpworldError, said
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian, Hybrid
 from warpworld.policies.inputs import CallersSpaces, ObservationNormaliser, ObservationRows, Preprocessing
-from warpworld.policies.layers import make_cell
+from warpworld.policies.layers import make_cell, one_torch_thread
 from warpworld.policies.policy import Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, RememberingNetwork, check_encoder, encoded_width
 from warpworld.policies.shared import Shared
@@ -85,7 +85,7 @@ def build_policy(
         _check_critic_input(cls, model, group)
     # the network, from a seed of its own
     seed = int(torch.randint(2**63 - 1, (), generator=generator))
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), one_torch_thread():  # bits of a decomposition depend on the threads
         torch.default_generator.manual_seed(seed)  # the CPU's: torch.manual_seed would seed a GPU's, too
         try:
             network = _network(cls, model, group, distribution.num_outputs, critic_input, heads, needs_critic)

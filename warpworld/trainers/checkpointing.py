@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,13 +93,18 @@ class Checkpoints:
         state = self._state(*gather_store(trainer.world, trainer.processes, trainer.config.trainer.num_envs))
         return {**state, **trainer.evaluations.state_dict()}
 
+    @cached_property
+    def _config(self) -> str:
+        """The run's settings, which are the same in all checkpoints."""
+        return self._trainer.config.to_yaml()
+
     def _state(self, layout: Layout, store: Tensor) -> dict[str, Any]:
         trainer = self._trainer
         return {
             "iteration": trainer.iteration,
             "env_steps": trainer.env_steps,
             "seconds": trainer.seconds,
-            "config": trainer.config.to_yaml(),
+            "config": self._config,
             "policies": {name: policy.state_dict() for name, policy in trainer.policies.items() if policy is not None},
             "learners": {name: algorithm.state_dict() for name, algorithm in trainer.algorithms.items()},
             "generator": trainer.generator.get_state(),

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from warpworld.cli.main import main
 from warpworld.cli.sweep.finding import found_run
 from warpworld.cli.sweep.seeds import seeded_configs
 from warpworld.config import load_config
-from warpworld.runs import Run
+from warpworld.runs import Run, RunFolder, summarise
 from warpworld.runs.metrics.metric_files import read_metrics
+from warpworld.trainers.from_python import train
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend
 
 TINY = ["num_envs=4", "num_steps=16", "num_minibatches=1", "trainer.device=cpu", "trainer.num_workers=1"]
 BUDGET = "total_env_steps=256"
+
+
+def wait_for_two(what: Callable[[], list[Path]]) -> list[Path]:
+    """What is found once there are two of it."""
+    limit = time.monotonic() + 60
+    while len(found := what()) < 2:
+        assert time.monotonic() < limit, found
+        time.sleep(0.05)
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +57,34 @@ def test_seeds_finish_and_are_continued(tmp_path: Path, capfd: pytest.CaptureFix
     whole = Run.create(cut_off, tmp_path / "whole")
     Trainer(cut_off).train(whole)
     assert read_metrics(folders[1] / "metrics.jsonl").rows == read_metrics(whole.metrics_path).rows
+
+
+@pytest.mark.heavy
+def test_seeds_that_train_together_are_the_runs_that_they_are_alone(tmp_path: Path) -> None:
+    settings = [*TINY, "total_env_steps=1_024", "trainer.torch_threads=1"]
+    assert main(["train", "cartpole", *settings, "--seeds", "3", "--jobs", "2"]) == 0
+    for config, _ in seeded_configs("cartpole", settings, 3):
+        together = found_run(config)
+        assert together is not None
+        alone = train(config, directory=tmp_path / "alone")
+        assert read_metrics(together.path / "metrics.jsonl").rows == read_metrics(alone.metrics_path).rows
+        one, other = (RunFolder(folder).load_checkpoint() for folder in (together.path, alone.path))
+        assert torch.equal(one["store"], other["store"])
+        weights = other["policies"]["agent"]
+        assert all(torch.equal(weight, weights[name]) for name, weight in one["policies"]["agent"].items())
+
+
+@pytest.mark.heavy
+def test_trainings_end_with_a_checkpoint_when_what_started_them_is_killed(tmp_path: Path) -> None:
+    words = ["train", "cartpole", *TINY, "total_env_steps=100_000_000", "--seeds", "2", "--jobs", "2"]
+    command = subprocess.Popen([sys.executable, "-m", "warpworld", *words], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        folders = wait_for_two(lambda: [found.parent for found in tmp_path.glob("runs/*/metrics.jsonl")])
+    finally:
+        command.kill()
+        command.wait()
+    assert wait_for_two(lambda: [folder for folder in folders if summarise(RunFolder(folder)).state == "stopped"])
+    assert all(RunFolder(folder).checkpoints()[-1] > 0 for folder in folders)
 
 
 def test_a_run_of_other_settings_is_another() -> None:

@@ -25,7 +25,11 @@ def seeded_configs(source: str, overrides: Sequence[str], count: int) -> Iterato
     name = first.saving.name or as_folder_name(first.title)
     for seed in range(first.trainer.seed, first.trainer.seed + count):
         words = [*overrides, f"trainer.seed={seed}", f"saving.name={name}-seed-{seed}"]
-        yield load_config(source, words), [source, *words]
+        if seed == first.trainer.seed:
+            first = load_config(source, words)
+        trainer = first.trainer.model_copy(update={"seed": seed})
+        saving = first.saving.model_copy(update={"name": f"{name}-seed-{seed}"})
+        yield first.model_copy(update={"trainer": trainer, "saving": saving}), [source, *words]
 
 
 def train_seeds(

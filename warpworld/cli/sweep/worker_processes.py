@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from multiprocessing import connection, process
 from typing import IO
 
 from warpworld.cli.sweep.finding import found_run
+from warpworld.cli.sweep.forked import ERR, OUT, Output, started
 from warpworld.config import RunConfig
 from warpworld.runs import RunFolder, summarise
 
 POLL_SECONDS = 0.2
-PR_SET_PDEATHSIG = 1  # of Linux's prctl
 
 
 class Training:
@@ -38,23 +34,13 @@ class Training:
         self.config, self.cores = config, tuple(cores)
         self._run = found_run(config)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by close
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: process.BaseProcess | None = None
         if self._run is None or summarise(self._run).state != "finished":
             asked = ["--resume", str(self._run.path)] if self._run is not None else words
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "warpworld", "train", *asked],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL if quiet else None,
-                stderr=self._errors if quiet else None,
-                start_new_session=True,  # Ctrl-C reaches this process alone, which then asks the others to end
-                preexec_fn=self._prepare,
-            )
-
-    def _prepare(self) -> None:
-        """Keep the new process to its cores, and end it with a checkpoint when the process that started it dies."""
-        with contextlib.suppress(OSError, AttributeError):
-            os.sched_setaffinity(0, self.cores)
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+            sys.stdout.flush()
+            with open(os.devnull, "wb") as nowhere:
+                output = Output(nowhere.fileno(), self._errors.fileno()) if quiet else Output(OUT, ERR)
+                self._process = started(asked, self.cores, output)
 
     @property
     def was_finished(self) -> bool:
@@ -64,7 +50,12 @@ class Training:
     @property
     def status(self) -> int | None:
         """The exit status of the process; None while it trains."""
-        return 0 if self._process is None else self._process.poll()
+        return 0 if self._process is None else self._process.exitcode
+
+    @property
+    def sentinel(self) -> int | None:
+        """File descriptor that is ready once the process has ended; None where there is none."""
+        return None if self._process is None else self._process.sentinel
 
     @property
     def run(self) -> RunFolder | None:
@@ -81,13 +72,13 @@ class Training:
 
     def stop(self) -> None:
         """Ask the process to end with a checkpoint."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self._process.exitcode is None:
             self._process.terminate()
 
     def close(self) -> None:
         """Wait for the process, and forget what it printed."""
         if self._process is not None:
-            self._process.wait()
+            self._process.join()
         self._errors.close()
 
 
@@ -124,7 +115,8 @@ class Workers:
         found = [training for training in self.running if training.status is not None]
         self.running = [training for training in self.running if training not in found]
         if not found:
-            time.sleep(POLL_SECONDS)
+            ends = [training.sentinel for training in self.running if training.sentinel is not None]
+            connection.wait(ends, POLL_SECONDS)
         return found
 
     def stop(self) -> None:

@@ -73,6 +73,7 @@ def processor() -> str:
     return "\n".join(sorted({match.group() for match in re.finditer(wanted, text, re.MULTILINE)}))
 
 
+@functools.cache
 def headers() -> list[bytes]:
     """Contents of the package's own headers for a host compiler."""
     paths = [*INCLUDE_FOLDER.glob("*.cuh"), *(INCLUDE_FOLDER / "cpu").rglob("*")]

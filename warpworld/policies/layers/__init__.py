@@ -17,6 +17,7 @@ from warpworld.policies.layers.dense import (
 from warpworld.policies.layers.encoders import BranchEncoder, plain_convolutions
 from warpworld.policies.layers.ensemble import Ensemble
 from warpworld.policies.layers.linear_tanh import run_layers
+from warpworld.policies.layers.one_thread import one_torch_thread
 from warpworld.policies.layers.precision import (
     FLOAT32,
     backward,
@@ -53,6 +54,7 @@ __all__ = [
     "is_reduced",
     "linear",
     "make_cell",
+    "one_torch_thread",
     "perceptron",
     "plain_convolutions",
     "products",

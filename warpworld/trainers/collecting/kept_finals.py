@@ -36,6 +36,7 @@ class KeptFinals:
         self._slots = world.environment.truncations(num_steps)
         self._arrays: dict[str, _Kept] = {}
         self._kept: dict[str, int] = {}  # how many were kept, by array; empty while the host does not know
+        self._found: dict[str, tuple[Tensor, Tensor]] = {}  # where they are, once it was asked for
 
     def keep(self, name: str) -> None:
         """Keep an array, per env or per agent; a second call does nothing."""
@@ -72,6 +73,7 @@ class KeptFinals:
             DeclarationError: an env was truncated more often than its ``truncations()`` returns.
         """
         self._kept = dict(zip(self._arrays, numbers[1:], strict=True))
+        self._found = {}
         if min(self._kept.values(), default=numbers[0]) < numbers[0]:
             raise DeclarationError(
                 f"{self._world.environment.name}: an env was truncated more often in {self._num_steps} steps than the "
@@ -93,6 +95,11 @@ class KeptFinals:
 
     def _places(self, name: str) -> tuple[Tensor, Tensor]:
         """Env and slot of each final entry that was kept of an array: two tensors (k,) int64."""
+        if name not in self._found:
+            self._found[name] = self._find(name)
+        return self._found[name]
+
+    def _find(self, name: str) -> tuple[Tensor, Tensor]:
         world, count, used = self._world, self._kept[name], self._used(name)
         # where the first, second, ... of them lies: nonzero() would wait for the device to say how many there are
         place = torch.searchsorted(used.flatten().cumsum(0), torch.arange(1, count + 1, device=world.device))

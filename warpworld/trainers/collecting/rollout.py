@@ -61,6 +61,7 @@ class Rollout(Recorder):
     def __init__(self, collector: Collector) -> None:
         self._collector, self.world = collector, collector.world
         self._records: dict[str, _Records] = {}
+        self._names, self._slices = dict[str, list[str]](), dict[str, slice]()  # of what each group observes
         self._critic_inputs: dict[str, Array] = {}  # their rows, by the names of the arrays that critics read
         self._finals = choose_finals(self.world, collector.num_steps)
         self.world.add(Array("not_finite", "bool", per="env", initial=False), kept="derived")
@@ -119,7 +120,16 @@ class Rollout(Recorder):
 
     def _observed(self, group: str) -> list[str]:
         """Names of the arrays that hold what a group observes."""
-        return list(observation_names(self.world.groups, self.world.groups[group]).values())
+        if group not in self._names:
+            self._names[group] = list(observation_names(self.world.groups, self.world.groups[group]).values())
+        return self._names[group]
+
+    def _observers(self, group: Group) -> slice:
+        """Agents of the arrays that hold what a group observes that are the group's."""
+        if group.name not in self._slices:
+            are_own = group_suffix(self.world.groups, group, "observations")
+            self._slices[group.name] = slice(None) if are_own else group.slice
+        return self._slices[group.name]
 
     def _find(self) -> None:
         self._own = {group: self._envs_of_policy(records.actor) for group, records in self._records.items()}
@@ -255,9 +265,9 @@ class Rollout(Recorder):
         return rows if mask is None else rows & mask
 
     def _finals_of(self, actor: Actor) -> Finals:
-        world, placed = self.world, actor.group
+        placed = actor.group
         names = self._observed(placed.name)
-        agents = slice(None) if group_suffix(world.groups, placed, "observations") else placed.slice
+        agents = self._observers(placed)
         rows, envs = self._finals.rows_and_envs(names[0])  # those of a Dict's other parts lie in the same slots
         parts = [self._finals.of(name)[:, agents].flatten(2) for name in names]
         states = None if actor.memory is None else self._finals.of(actor.memory.state_name)

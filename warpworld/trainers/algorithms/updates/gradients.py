@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from warpworld.policies import backward
+from warpworld.policies import backward, one_torch_thread
 from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
@@ -123,20 +123,9 @@ class InCpp(Gradients):
         return wanted if self.learner.passes_in_cpp else 1
 
     def around(self) -> contextlib.AbstractContextManager[None]:
-        """Leave the cores to C++."""
+        """Leave the cores to C++: after an operation torch's other threads spin, on the cores that it wants."""
         return one_torch_thread()
 
     def _of_all(self, rows: Experience) -> FusedGradients:
         seen = self.learner.policy.features(rows.rows.observations)
         return self._networks.gradients(rows.with_columns(observations=seen))
-
-
-@contextlib.contextmanager
-def one_torch_thread() -> Iterator[None]:
-    """Keep torch to the calling thread: after an operation its others spin, on the cores that fused kernels want."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
