@@ -35,8 +35,9 @@ def logged(tmp_path: Path, *words: str) -> set[str]:
 
 
 def own() -> set[str]:
-    """Those that an environment declares, and those of a curriculum."""
-    return {name for name in on_the_page() if name.startswith(("env/", "curriculum/"))}
+    """Those that an environment declares, and those of a curriculum, of a population and of a penalty that follows."""
+    kinds = ("env/", "curriculum/", "population/")
+    return {name for name in on_the_page() if name.startswith(kinds) or name.endswith("/kl_coef")}
 
 
 def of_self_play() -> set[str]:
@@ -67,6 +68,15 @@ def test_the_page_and_a_run_have_the_same_names(tmp_path: Path) -> None:
     with_opponents = logged(tmp_path, f"policy.tagger.self_play={{slots: 1, {opponents}}}")
     assert with_opponents | unrewarded() == on_the_page() - own() - of_evaluations()
     assert len(of_self_play()) == 8
+
+
+def test_metrics_of_a_population_and_of_a_penalty_that_follows(tmp_path: Path) -> None:
+    section = "{members: 2, interval: 1, settings: {ent_coef: [0, 0.1]}}"
+    words = ["kl_coef=1", "kl_coef_target=0.01", f"population={section}"]
+    names = logged(tmp_path, *(f"policy.tagger.{word}" for word in words))
+    found = {re.sub(r"/\d+/", "/<member>/", name).replace("/ent_coef", "/<setting>") for name in names}
+    expected = {name for name in own() if not name.startswith(("env/", "curriculum/"))}
+    assert {name for name in found if name.startswith("population/") or name.endswith("/kl_coef")} == expected
 
 
 @pytest.mark.long

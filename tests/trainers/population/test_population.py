@@ -149,6 +149,18 @@ def test_the_worst_takes_weights_optimiser_and_settings_of_the_best(monkeypatch:
     assert not torch.equal(weights(copied.policy), weights(best.policy))
 
 
+def test_a_member_whose_weights_are_lost_copies_another() -> None:
+    trainer = Trainer(made())
+    lost = population(trainer).members[1]
+    trainer._iterate()
+    with torch.no_grad():
+        next(lost.policy.parameters()).fill_(torch.nan)
+    trainer.train(None)
+    assert not lost.is_lost
+    assert lost.copies > 0
+    assert all(np.isfinite(value) for name, value in trainer.measured().items() if name.startswith("losses/"))
+
+
 def test_the_policy_itself_is_the_best_member(monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(made())
     own, policy = population(trainer), trainer.policies["agent"]
@@ -293,3 +305,13 @@ def test_several_processes_are_refused() -> None:
         build_algorithms(config, policies, ProcessGroup(0, 3, 0, 1), world, generator)
     expected = "policy.agent.population is set, but 3 processes train the run, expected one: start a single process"
     assert str(caught.value) == expected
+
+
+def test_returns_of_running_episodes_are_dropped_with_them() -> None:
+    """As where a run is resumed whose envs are not in the store."""
+    trainer = Trainer(made(1, agent={"population": {**SECTION, "interval": 1}}))
+    trainer.train(None)
+    names = ("episode_return", "episode_steps", "population_episode_return", "population_episode_steps")
+    assert all(trainer.world[name].any() for name in names)
+    trainer.checkpoints._begin_anew()
+    assert not any(trainer.world[name].any() for name in names)

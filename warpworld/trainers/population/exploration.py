@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from warpworld.config import PopulationConfig
 from warpworld.trainers.population.draws import Draws
 
+ROUNDING = 1e-9  # 0.29 of 100 members are 29, and a float's product is a little less
+
 Values = dict[str, float]
 """Settings of a member, by name."""
 
@@ -38,11 +40,12 @@ class Exploration:
         A member copies none that is not better.
 
         Args:
-            returns: of each member; NaN of those without any episode, which neither copy nor are copied.
+            returns: of each member; NaN of those without any episode, which neither copy nor are copied; negative
+                infinity of those whose weights are lost.
             ranking: number of the ranking.
         """
         draws, order = Draws(self._seed, ranking), ranked(returns)
-        count = min(max(1, int(self._population.exploit * len(returns))), len(order) // 2)
+        count = min(max(1, int(self._population.exploit * len(returns) + ROUNDING)), len(order) // 2)
         best, worst = order[:count], order[len(order) - count :]
         drawn = {member: best[draws.below(count, member, "source")] for member in worst}
         return {member: source for member, source in drawn.items() if returns[source] > returns[member]}

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from warpworld.errors import RunError
@@ -35,6 +36,11 @@ class Member:
     parent: int
     origin: int
     copies: int = 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a weight is not a finite number, so that the member learns no more."""
+        return not all(bool(weight.isfinite().all()) for weight in self.policy.parameters())
 
     def take_values(self, values: Values) -> None:
         """Learn with other values of settings from the next update on."""
@@ -104,6 +110,7 @@ def check_population(members: Sequence[Member], saved: Mapping[str, Any]) -> Non
         member.check_state(number, state)
 
 
-def mean_of(found: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """Means of the members' diagnostics by name, () each."""
-    return {name: sum(each[name] for each in found) / len(found) for name in found[0]}  # type: ignore[misc]
+def mean_of(found: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """Means of the members' diagnostics by name, () each, without numbers that are not finite; NaN if none is."""
+    of_members = {name: torch.stack([each[name] for each in found]) for name in found[0]}
+    return {name: values.where(values.isfinite(), torch.nan).nanmean() for name, values in of_members.items()}

@@ -100,10 +100,14 @@ class Population(Algorithm):
 
     # ---- rankings ----------------------------------------------------------------------------------------------------
     def _returns_now(self) -> list[float]:
-        """Mean of each member's episodes since the latest ranking, over the agents of its groups; NaN if none ended."""
+        """Mean of each member's episodes since the latest ranking, over the agents of its groups.
+
+        NaN of a member in whose envs none ended, negative infinity of one whose weights are not finite.
+        """
         agents = [self._world.groups[group].slice for group in self.settings.groups]
         ended = [Finished.of_sums(self._episodes.of_envs(slot.envs).tolist()) for slot in self.slots]
-        return [each.mean_return(agents) for each in ended]
+        found = zip(self.members, ended, strict=True)
+        return [-math.inf if member.is_lost else each.mean_return(agents) for member, each in found]
 
     @property
     def _ranking(self) -> int:
@@ -136,7 +140,7 @@ class Population(Algorithm):
         found: dict[str, float] = {"best": self.best, "origins": len({member.origin for member in self.members})}
         for number, (member, value) in enumerate(zip(self.members, self._returns, strict=True)):
             descent = {name: getattr(member, name) for name in ("parent", "origin", "copies")}
-            of_member = {"return": value, **descent, **member.values}
+            of_member = {"return": value if math.isfinite(value) else math.nan, **descent, **member.values}
             found |= {f"{number}/{name}": number_of for name, number_of in of_member.items()}
         return {f"population/{self.name}/{name}": value for name, value in found.items()}
 
