@@ -287,6 +287,10 @@ class WorldStore:
         """
         return in_turn([self._call(part) for part in parts_of(steps)], self._turn)
 
+    def python_program(self, phase: Callable[..., None]) -> Callable[[], None]:
+        """A function ``fn(arrays, active)`` that draws no random numbers, frozen as a Python phase is."""
+        return self.program([PythonStep(phase, 0)])
+
     def _call(self, part: tuple[Step, ...] | PythonStep) -> Callable[[], None]:
         if isinstance(part, PythonStep):
             return part.frozen(self.data, self.num_agents)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -62,6 +62,49 @@ class StepInParts:
             record()
         with span(ENV_STEP):
             self._world.step()
+
+
+class StepInHalves:
+    """Takes steps in which a part of the envs steps while the policies act for the next, see ``Environment.parts``.
+
+    With two parts, the second one's actions are computed while the first one steps. Arguments as of ``StepInParts``,
+    without kernels that act.
+    """
+
+    def __init__(self, world: World, actors: Sequence[Actor], recorders: Recorders) -> None:
+        self._world, self._active = world, world["active"]
+        self._at_random = [actor for actor in actors if actor.is_random]
+        self._deciding = [actor for actor in actors if not actor.is_random]
+        self._parts = [
+            (envs, world.python_program(partial(_begin_part, world, number)))
+            for number, envs in enumerate(world.environment.parts)
+        ]
+        copies = recorders.copies()
+        self._recording = [*([world.program(copies)] if copies else []), *recorders.acted()]
+
+    def begin(self) -> None:
+        """Take in nothing: the policies' own weights act."""
+
+    def run(self) -> None:
+        """Take the step."""
+        for actor in self._at_random:
+            actor.act()
+        before = self._active.clone()
+        for envs, begin in self._parts:
+            self._active.zero_()[envs] = True
+            for actor in self._deciding:
+                actor.act_in(envs)
+            begin()
+        self._active.copy_(before)
+        for record in self._recording:
+            record()
+        with span(ENV_STEP):
+            self._world.step()
+
+
+def _begin_part(world: World, number: int, arrays: Any, active: Tensor) -> None:
+    """Begin a part's step, as a Python phase."""
+    world.environment.begin_part(arrays, number)
 
 
 class StepInOneCall:

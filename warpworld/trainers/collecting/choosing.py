@@ -10,6 +10,7 @@ from warpworld.trainers.collecting.acting import (
     InOneGraph,
     Step,
     StepByStep,
+    StepInHalves,
     StepInOneCall,
     StepInParts,
 )
@@ -56,7 +57,12 @@ def most_steps(num_steps: int, graph_steps: int) -> int:
 def _choose_step(
     world: World, actors: Sequence[Actor], kernels: Sequence[ActingKernel], recorders: Recorders, in_one_call: bool
 ) -> Step:
-    """One call if programs run on the host, every player acts in C++ or at random, and nothing comes in between."""
+    """One call if programs run on the host, every player acts in C++ or at random, and nothing comes in between.
+
+    Envs in several parts begin one part's step while the players act for the next.
+    """
+    if len(world.environment.parts) > 1 and not kernels and not world.checks_actions:
+        return StepInHalves(world, actors, recorders)
     does_more = recorders.acted() or world.checks_actions
     if in_one_call and not does_more and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
         return StepInOneCall(WholeStep(world, actors, recorders.copies()))
