@@ -44,6 +44,8 @@ class Environment:
         resumable: whether the whole state of an env lies in the store, so that a run resumes exactly.
         requested: arrays on request that Python phases write, such as "agent_mask"; kernels ask for theirs by taking
             them as parameters.
+        parts: ranges of envs whose steps may begin one after the other, each when its actions are known, see
+            ``begin_part``; ``open`` settles them. Empty where all envs step at once.
         params: this world's ``Params``; those in ``per_env`` that are given for each env keep their default here.
         per_env_values: those that are given for each env, by name: one number for each.
         randomize: the ranges from which those in ``per_env`` are drawn anew at each reset, by name: lowest and highest.
@@ -58,6 +60,7 @@ class Environment:
     file_params: ClassVar[tuple[str, ...]] = ()
     resumable: ClassVar[bool] = True
     requested: Sequence[str] = ()
+    parts: Sequence[slice] = ()
 
     @dataclass(frozen=True)
     class Params:
@@ -86,6 +89,14 @@ class Environment:
 
     def close(self) -> None:
         """Called by ``World.close``: release what ``open`` made."""
+
+    def begin_part(self, arrays: Any, number: int) -> None:
+        """Begin the step of one of ``parts``, whose actions are in the store; the phases complete it.
+
+        Args:
+            arrays: as a phase's.
+            number: of the part.
+        """
 
     def groups(self) -> Sequence[Group]:
         """The env's agent groups, in the order of their agents."""

@@ -301,6 +301,10 @@ class WorldStore:
             return self._call((Repeat(times, row), *parts[0]))
         return again(in_turn([self._call(part) for part in parts], self._turn), times, self.data[row])
 
+    def python_program(self, phase: Callable[..., None]) -> Callable[[], None]:
+        """A function ``fn(arrays, active)`` that draws no random numbers, frozen as a Python phase is."""
+        return self.program([PythonStep(phase, 0)])
+
     def _call(self, part: tuple[Step, ...] | PythonStep) -> Callable[[], None]:
         if isinstance(part, PythonStep):
             return part.frozen(self.data, self.num_agents)

@@ -46,15 +46,15 @@ def test_each_row_holds_all_parts_behind_each_other(apart: bool) -> None:
     rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)  # steps are watched by Python
     world.reset()
     expected: dict[str, list[torch.Tensor]] = {group: [] for group in world.groups}
-    acting = rollout.acting()
-    step = acting._step
+    one = rollout.acting()._one
+    step = one.run
 
     def watched() -> None:
         for group, rows in expected.items():
             rows.append(flat(world, group))
         step()
 
-    acting._step = watched  # type: ignore[method-assign]
+    one.run = watched  # type: ignore[method-assign]
     rollout.collect()
     rollout.check_finite()
     for group, rows in expected.items():

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.trainers.league.run_configs import RUN_CONFIGS as LEAGUES
-from tests.trainers.test_resumed_runs import ONE, RUN_CONFIGS, TRAINER
+from tests.trainers.test_resumed_runs import DQN, ONE, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import KernelError
 from warpworld.managers.cpu.native_runtime import NativeRepeats, runtime
@@ -25,13 +25,37 @@ pytestmark = pytest.mark.cpu_backend
 SIZES = {"num_envs": 53, "total_env_steps": 53 * 8 * 3}
 
 
-def against(opponent: str) -> dict[str, Any]:
-    """A policy for both sides of a game, against this opponent and its own past."""
+def against(opponent: str, **learner: Any) -> dict[str, Any]:
+    """A policy for both sides of a game, against this opponent and its own past; ``learner`` has its own settings."""
     sides: dict[str, Any] = LEAGUES["one policy for both sides"]
     fighter = sides["policy"]["fighter"]
-    return {**sides, "policy": {"fighter": {**fighter, "self_play": {**fighter["self_play"], "opponents": [opponent]}}}}
+    own = {"groups": fighter["groups"], **learner} if learner else fighter
+    return {**sides, "policy": {"fighter": {**own, "self_play": {**fighter["self_play"], "opponents": [opponent]}}}}
 
 
+def remembering(cell: str, **policy: Any) -> dict[str, Any]:
+    """A policy with a memory for two groups, some of whose agents leave or are cut while their env continues."""
+    both = {
+        **ONE,
+        "num_minibatches": 3,
+        "groups": ["left", "right"],
+        "model": {"recurrent": cell, "recurrent_size": 5},
+        **policy,
+    }
+    env = {"dying": 0.1, "cutting": 0.1, "counted": 0.7}
+    return {"name": "tests.trainers.recall:Lives", "env": env, "policy": {"both": both}}
+
+
+def for_many_envs(name: str) -> dict[str, Any]:
+    """A run whose replays have room for the rows of as many envs as there are here."""
+    run = RUN_CONFIGS[name]
+    own = {
+        key: {**entry, "replay_size": 4000} if "replay_size" in entry else entry for key, entry in run["policy"].items()
+    }
+    return {**run, "policy": own}
+
+
+SELF_PLAY = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2, "groups": ["right"]}
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
 IN_ONE: dict[str, dict[str, Any]] = {
     "choices": RUN_CONFIGS["cartpole"],
@@ -54,16 +78,27 @@ IN_ONE: dict[str, dict[str, Any]] = {
     "opponents from the past, and at random": against("random"),
     "a plane with opponents": LEAGUES["a plane with masks"],
     "frozen policies": {"name": "cartpole", "policy": {"agent": {"train": False}}},
+    "agents in turns": for_many_envs("groups whose agents take turns"),
+    "an lstm": remembering("lstm"),
+    **{f"a {cell} and agents that are cut": remembering(cell) for cell in ("gru", "mingru")},
+    "a memory, with opponents from the past": remembering("gru", self_play=SELF_PLAY),
+    "ppo beside dqn": for_many_envs("ppo beside dqn"),
+    "dqn whose actors set priorities": for_many_envs("dqn on final observations"),
+    "dqn of two groups": for_many_envs("dqn of two groups, some of whom take no part"),
+    "dqn with opponents from the past": against("random", **{**DQN, "replay_size": 3000}),
+    "r2d2": for_many_envs("r2d2"),
+    "teams, with masks and a state": for_many_envs("vdn beside qmix"),
+    "teams with a memory": for_many_envs("vdn beside qmix, with memories"),
 }
 ONE_BY_ONE: dict[str, dict[str, Any]] = {
     "normalised observations": RUN_CONFIGS["normalised observations"],
-    "a memory": RUN_CONFIGS["lstm"],
+    "memories of two layers": RUN_CONFIGS["lstm of two layers"],
+    "values in units of their own": remembering("gru", normalise_returns="popart"),
     "parts of a Dict": RUN_CONFIGS["named observations"],
     "bytes": RUN_CONFIGS["bytes, choices and floats"],
     "a script": against("rock"),
     "a critic with inputs of its own": RUN_CONFIGS["mappo with popart and a memory"],
-    "a replay": RUN_CONFIGS["ppo beside dqn"],
-    "agents in turns": RUN_CONFIGS["groups whose agents take turns"],
+    "actions drawn by squashed Gaussians": RUN_CONFIGS["sac"],
 }
 
 
@@ -88,6 +123,7 @@ def refused() -> None:
     raise AssertionError("the world stepped by itself")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("trajectory", IN_ONE)
 def test_a_run_is_the_same_bit_for_bit(trajectory: str, workers: int) -> None:

@@ -12,6 +12,7 @@ from gymnasium.spaces import Box
 
 from warpworld.adapters.external.calls import Envs, Observations
 from warpworld.adapters.external.libraries import get_opener
+from warpworld.adapters.external.parts import Parts, ranges_of
 from warpworld.environment import (
     Environment,
     Group,
@@ -50,6 +51,13 @@ class External(Environment):
         library: str = "gymnasium"  # or envpool, ale, pettingzoo, module:function
         id: str = ""  # its name there: Acrobot-v1, Pong-v5, pong, mpe2.simple_spread_v3
         options: dict[str, Any] = field(default_factory=dict)  # what the library makes it with
+        parts: int = 1  # in which its envs step, one while a trainer's policies act for the next; 2 is double buffering
+
+        def __post_init__(self) -> None:
+            if self.parts < 1:
+                raise DeclarationError(
+                    f"external: parts={self.parts}, expected at least 1, which steps all envs at once"
+                )
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
@@ -57,6 +65,7 @@ class External(Environment):
         self._places = _places(placed_groups(self))
         self._taken = {group.name: [space for _, space in leaves(group.callers_action)] for group in self._groups}
         self._envs: Envs | None = None
+        self._parts: Parts | None = None  # the same, if they are several
         self._seed, self._has_begun = 0, False
 
     def _opened(self, num_envs: int, seed: int) -> Envs:
@@ -85,13 +94,20 @@ class External(Environment):
         if self._envs is not None:
             raise DeclarationError("external: its envs belong to a world already; make another External for this one")
         self._seed = (seed + first_env) % _SEEDS
-        self._envs = self._opened(num_envs, self._seed)
+        if self.params.parts == 1:
+            self._envs = self._opened(num_envs, self._seed)
+            return
+        self.parts = ranges_of(num_envs, self.params.parts)
+        self._envs = self._parts = Parts(
+            lambda envs: self._opened(envs.stop - envs.start, (self._seed + envs.start) % _SEEDS), self.parts
+        )
 
     def close(self) -> None:
         """Close the library's envs."""
         if self._envs is not None:
             self._envs.close()
-        self._envs, self._has_begun = None, False
+        self._envs = self._parts = None
+        self._has_begun = False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> External:
         """Refused: what a library's envs hold is theirs."""
@@ -104,6 +120,11 @@ class External(Environment):
     def resets(self) -> Sequence[Phase]:
         """The library's first observations of new episodes."""
         return [self.begin]
+
+    def begin_part(self, arrays: Any, number: int) -> None:
+        """Let a part step in its thread; the phase waits for it."""
+        assert self._parts is not None
+        self._parts.start(number, self._actions(arrays, self.parts[number]))
 
     @eager_phase
     def step(self, arrays: Any, active: torch.Tensor) -> None:
@@ -143,12 +164,12 @@ class External(Environment):
         self._show(arrays, observations, active)
         self._allow(arrays, active)
 
-    def _actions(self, arrays: Any) -> dict[str, np.ndarray]:
-        """Each group's actions; where a library's Box is not of float32, the store gets the values that it takes."""
+    def _actions(self, arrays: Any, envs: slice = slice(None)) -> dict[str, np.ndarray]:
+        """Each group's actions in a range of envs; where a library's Box is not of float32, the store gets its."""
         rows: dict[str, list[np.ndarray]] = {name: [] for name in self._taken}
         for place in self._places:
             if place.key is None:
-                view, parts = place.of(arrays), rows[place.group]
+                view, parts = place.of(arrays)[envs], rows[place.group]
                 space = self._taken[place.group][len(parts)]
                 if isinstance(space, Box) and space.dtype != np.float32:
                     _write(view, held_actions(space, view.cpu().numpy()))

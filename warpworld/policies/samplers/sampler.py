@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -150,6 +151,12 @@ class Sampler(ABC):
 
     def _bind(self) -> None:
         self.draw = self.program(self.kernel_name())
+
+    @cached_property
+    def draw_active(self) -> Callable[[], None]:
+        """Writes the actions of the envs that the world's ``active`` marks, and of no other; in the sealed store."""
+        step = self._functions.step(self.kernel_name(), self.context.index, active_only=True)
+        return self.context.world.program([step])
 
     def program(self, kernel: str) -> Callable[[], None]:
         """Bind one of the file's kernels to the sealed store."""

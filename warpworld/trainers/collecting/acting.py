@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -18,6 +18,16 @@ from warpworld.world import World
 
 
 # ---- a step ----------------------------------------------------------------------------------------------------------
+class Step(Protocol):
+    """One step of all envs: every player acts, records are kept, the world steps, recorders move on."""
+
+    def begin(self) -> None:
+        """Take in weights and players, which may change between two rollouts and at no other time."""
+
+    def run(self) -> None:
+        """Take the step."""
+
+
 class StepInParts:
     """Takes steps in parts: the groups act one after the other, recorders record, the world steps.
 
@@ -34,11 +44,7 @@ class StepInParts:
         self._world, self._kernels = world, kernels
         taken_over = [actor for kernel in kernels for actor in kernel.actors]
         self._acting: list[ActingKernel | Actor] = [*kernels, *(actor for actor in actors if actor not in taken_over)]
-        copies = recorders.copies()
-        programs = [world.program(copies)] if copies else []
-        self._recording: list[Callable[[], None]] = [*programs, *recorders.acted()]
-        after = recorders.steps_after()
-        self._moving_on = [*recorders.stepped(), *([world.program(after)] if after else [])]
+        self._recording, self._moving_on = _recording(world, recorders), _moving_on(world, recorders)
 
     def begin(self) -> None:
         """Let the kernels take in weights and players."""
@@ -55,6 +61,62 @@ class StepInParts:
             self._world.step()
         for move_on in self._moving_on:
             move_on()
+
+
+class StepInHalves:
+    """Takes steps in which a part of the envs steps while the policies act for the next, see ``Environment.parts``.
+
+    With two parts, the second one's actions are computed while the first one steps. Arguments as of ``StepInParts``,
+    without kernels that act.
+    """
+
+    def __init__(self, world: World, actors: Sequence[Actor], recorders: Recorders) -> None:
+        self._world, self._active = world, world["active"]
+        self._at_random = [actor for actor in actors if actor.is_random]
+        self._deciding = [actor for actor in actors if not actor.is_random]
+        self._parts = [
+            (envs, world.python_program(partial(_begin_part, world, number)))
+            for number, envs in enumerate(world.environment.parts)
+        ]
+        self._recording, self._moving_on = _recording(world, recorders), _moving_on(world, recorders)
+
+    def begin(self) -> None:
+        """Take in nothing: the policies' own weights act."""
+
+    def run(self) -> None:
+        """Take the step."""
+        for actor in self._at_random:
+            actor.act()
+        before = self._active.clone()
+        for envs, begin in self._parts:
+            self._active.zero_()[envs] = True
+            for actor in self._deciding:
+                actor.act_in(envs)
+            begin()
+        self._active.copy_(before)
+        for record in self._recording:
+            record()
+        with span(ENV_STEP):
+            self._world.step()
+        for move_on in self._moving_on:
+            move_on()
+
+
+def _recording(world: World, recorders: Recorders) -> list[Callable[[], None]]:
+    """Calls that record a step, when every player has acted."""
+    copies = recorders.copies()
+    return [*([world.program(copies)] if copies else []), *recorders.acted()]
+
+
+def _moving_on(world: World, recorders: Recorders) -> list[Callable[[], None]]:
+    """Calls that follow the world's step."""
+    steps = recorders.steps_after()
+    return [*recorders.stepped(), *([world.program(steps)] if steps else [])]
+
+
+def _begin_part(world: World, number: int, arrays: Any, active: Tensor) -> None:
+    """Begin a part's step, as a Python phase."""
+    world.environment.begin_part(arrays, number)
 
 
 # ---- a rollout -------------------------------------------------------------------------------------------------------
@@ -99,7 +161,7 @@ class StepByStep:
         num_steps: T.
     """
 
-    def __init__(self, step: StepInParts, recorders: Recorders, num_steps: int) -> None:
+    def __init__(self, step: Step, recorders: Recorders, num_steps: int) -> None:
         self._one, self._recorders, self._num_steps = step, recorders, num_steps
 
     def collect(self) -> Measured:
@@ -132,7 +194,7 @@ class InGraphs(StepByStep):
         world: World,
         kernels: Sequence[ActingKernel],
         at_once: int,
-        step: StepInParts,
+        step: Step,
         recorders: Recorders,
         num_steps: int,
     ) -> None:

@@ -20,7 +20,16 @@ from warpworld.policies import (
     products,
 )
 from warpworld.trainers.collecting.memory import Memory
-from warpworld.trainers.collecting.players import Player, Scripted, Seen, Slot, decide, distribution_of, split_envs
+from warpworld.trainers.collecting.players import (
+    Player,
+    Scripted,
+    Seen,
+    Slot,
+    cut_at,
+    decide,
+    distribution_of,
+    split_envs,
+)
 from warpworld.trainers.spans import POLICY, SAMPLING, span
 from warpworld.world import World
 
@@ -122,7 +131,8 @@ class Actor:
         outputs = world[self._outputs]
         self._ranges = [
             (slot, Seen(world, self.group, envs, self._seen[envs], self.memory), outputs[envs])
-            for slot, envs in split_envs(self.slots, world.num_envs)
+            for slot, range_of_slot in split_envs(self.slots, world.num_envs)
+            for envs in cut_at(range_of_slot, world.environment.parts)
         ]
         self._sealed = True
         if isinstance(self.policy, Scripted):
@@ -171,13 +181,27 @@ class Actor:
             else:
                 self.sampler.draw()
 
-    def _decide(self) -> None:
+    def act_in(self, envs: slice) -> None:
+        """Do as ``act``, for the envs that the world's ``active`` marks: one of its environment's parts.
+
+        Args:
+            envs: the same envs. Call it for all parts, in their order, of an actor that does not act at random.
+        """
+        with span(POLICY, self.group.name):
+            if envs.start == 0:
+                self.observations()
+            self._decide(envs)
+        with span(SAMPLING, self.group.name):
+            self.sampler.draw_active()
+
+    def _decide(self, envs: slice | None = None) -> None:
         with torch.no_grad(), products(FLOAT32, self._world.device):  # a run's own precision lies around it
-            if self.memory is not None:
+            if self.memory is not None and (envs is None or envs.start == 0):  # of all envs, before the first acts
                 self.memory.forget()
             for player, seen, outputs in self.playing:
-                decide(player, seen, outputs)
-                self.sampler.take(distribution_of(player), seen.envs)
+                if envs is None or envs.start <= seen.envs.start < envs.stop:
+                    decide(player, seen, outputs)
+                    self.sampler.take(distribution_of(player), seen.envs)
 
     @property
     def players(self) -> list[Player]:

@@ -9,7 +9,9 @@ from warpworld.trainers.collecting.acting import (
     InGraphs,
     InOneCall,
     InOneGraph,
+    Step,
     StepByStep,
+    StepInHalves,
     StepInParts,
 )
 from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
@@ -42,13 +44,21 @@ def choose_acting(
     """
     at_once = most_steps(num_steps, graph_steps)
     needs_python = recorders.call_python or world.checks_actions
-    if in_one_call and not needs_python and world.runs_on_host and all(acts_in_cpp(actor) for actor in actors):
+    in_one_call = in_one_call and world.runs_on_host and len(world.environment.parts) == 1
+    if in_one_call and not needs_python and all(acts_in_cpp(actor) for actor in actors):
         return InOneCall(WholeSteps(world, actors, recorders, num_steps, ROW), recorders)
-    step = StepInParts(world, kernels, actors, recorders)
+    step = _choose_step(world, actors, kernels, recorders)
     if not world.captures or not at_once:
         return StepByStep(step, recorders, num_steps)
     kind = InOneGraph if at_once == num_steps else InGraphs
     return kind(world, kernels, at_once, step, recorders, num_steps)
+
+
+def _choose_step(world: World, actors: Sequence[Actor], kernels: Sequence[ActingKernel], recorders: Recorders) -> Step:
+    """Envs in several parts begin one part's step while the players act for the next."""
+    if len(world.environment.parts) > 1 and not kernels and not world.checks_actions:
+        return StepInHalves(world, actors, recorders)
+    return StepInParts(world, kernels, actors, recorders)
 
 
 def most_steps(num_steps: int, graph_steps: int) -> int:

@@ -172,3 +172,11 @@ def split_envs(slots: Sequence[Slot], num_envs: int) -> list[tuple[Slot | None, 
     if first < num_envs:
         parts.append((None, slice(first, num_envs)))
     return parts
+
+
+def cut_at(envs: slice, parts: Sequence[slice]) -> list[slice]:
+    """A range of envs, cut where parts of the envs begin; whole where there are no parts."""
+    if not parts:
+        return [envs]
+    pieces = [slice(max(envs.start, part.start), min(envs.stop, part.stop)) for part in parts]
+    return [piece for piece in pieces if piece.start < piece.stop]

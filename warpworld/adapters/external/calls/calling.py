@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -159,6 +160,29 @@ def quietly(envs: Any) -> Iterator[None]:
     if not _is_a(getattr(envs, "unwrapped", envs), "AsyncVectorEnv"):
         yield
         return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r".*ERROR: ")  # as gymnasium.logger.error begins
+    with _QUIET:
         yield
+
+
+class _Quiet:
+    """A context in which Gymnasium's errors are not printed; threads may be in it at the same time."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                warnings.filterwarnings("ignore", message=r".*ERROR: ")  # as gymnasium.logger.error begins
+            self._inside += 1
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._filters.__exit__(None, None, None)
+
+
+_QUIET = _Quiet()  # filters are the whole process's
