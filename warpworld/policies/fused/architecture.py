@@ -18,6 +18,7 @@ from warpworld.policies import (
     Layers,
     MinGRU,
     MultiInput,
+    Policy,
     Recurrent,
     ResidualBlock,
     Shared,
@@ -28,6 +29,7 @@ from warpworld.policies.fused.modules import UnfitError, activation_of, convolut
 from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
+_FLAG, _SHARE = 0, 256  # where what a byte says begins, in the numbers of gathering.hpp
 
 
 @dataclass(frozen=True)
@@ -98,27 +100,30 @@ class Architecture:
         return own + [(head.layer.weight, head.layer.bias) for head in (self.actor, self.critic)]
 
 
-def architecture_of(model: nn.Module, lanes: int, in_pairs: bool = False) -> Architecture:
+def architecture_of(
+    model: nn.Module, lanes: int, in_pairs: bool = False, of_bytes: np.ndarray | None = None
+) -> Architecture:
     """Describe the C++ side of a packaged model in float32 on the cpu.
 
     Args:
         model: "mlp" or "multi_input", or one of them that is shared or has a memory.
         lanes: floats of a vector.
         in_pairs: layers but the last ones multiply pairs of bfloat16.
+        of_bytes: see ``what_bytes_say``.
 
     Raises:
-        UnfitError: another model, or one that sees pictures of two dimensions.
+        UnfitError: another model, or one with layers that have no kernels.
     """
     _check(model)
     if isinstance(model, Recurrent | Shared):
-        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes, in_pairs)
+        trunk = Trunk(_features(model.encoder) or model.actor_layer.in_features, lanes, in_pairs, of_bytes)
         top = encoded(trunk, model.encoder)
         trunk.finish(trunk.cell(_cell(model.cell), top) if isinstance(model, Recurrent) else top, heads=2)
         built = Architecture([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
     else:
         assert isinstance(model, MLP | MultiInput)
         parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
-        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs) for encoder, head in parts]
+        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs, of_bytes) for encoder, head in parts]
         for trunk, (encoder, _) in zip(trunks, parts, strict=True):
             trunk.finish(encoded(trunk, encoder), heads=1)
         actor, critic = (_head(i, trunks[i], head) for i, (_, head) in enumerate(parts))
@@ -176,6 +181,27 @@ def _features(encoder: nn.Module) -> int:
     if isinstance(encoder, BranchEncoder):
         return sum(int(np.prod(shape)) for shape in encoder.shapes)
     return next((layer.in_features for layer in encoder.children() if isinstance(layer, nn.Linear)), 0)
+
+
+# ---- observations ----------------------------------------------------------------------------------------------------
+def what_bytes_say(policy: Policy) -> np.ndarray | None:
+    """Describe the bytes that a policy sees.
+
+    Args:
+        policy: it makes features of its observations as ``Policy.features`` does.
+
+    Returns:
+        (features,) int32, where the numbers of each feature's byte begin; None where observations are floats, or some
+        parts are anything else than uint8 and flags.
+    """
+    kind, preprocessing = type(policy), policy.preprocessing
+    if preprocessing is None or kind.features is not Policy.features or "features" in vars(policy):
+        return None
+    parts = preprocessing.rows.parts
+    if not all(part.dtype in ("uint8", "bool") and not part.is_choice for part in parts):
+        return None
+    starts = [np.full(part.numbers, _FLAG if part.dtype == "bool" else _SHARE, np.int32) for part in parts]
+    return np.concatenate(starts)
 
 
 # ---- encoders --------------------------------------------------------------------------------------------------------

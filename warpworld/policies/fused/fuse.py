@@ -6,7 +6,7 @@ import logging
 
 from warpworld.errors import BuildError, ConfigError, DeviceError
 from warpworld.policies import FLOAT32, Categorical, Gaussian, MinGRU, Policy
-from warpworld.policies.fused.architecture import why_not
+from warpworld.policies.fused.architecture import what_bytes_say, why_not
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
@@ -71,7 +71,7 @@ def fused_networks(policy: Policy, num_workers: int | None = None, precision: st
     distribution = policy.distribution
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else ()
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    return FusedNetworks(policy.model, heads, num_workers, log_std, precision)
+    return FusedNetworks(policy.model, heads, num_workers, log_std, precision, what_bytes_say(policy))
 
 
 def _fuse_means(policy: Policy) -> None:
@@ -92,7 +92,8 @@ def fused_gradient(policy: Policy) -> FusedNetworks | None:
 def fused_actor(policy: Policy) -> FusedNetworks | None:
     """The C++ networks that compute all of a policy's outputs from raw rows; None if torch has a part in it."""
     fused = fused_gradient(policy)
-    is_plain = policy.preprocessing is None and policy.normaliser is None and policy.state_size == 0
+    reads_rows = policy.preprocessing is None or (fused is not None and fused.reads_bytes)
+    is_plain = reads_rows and policy.normaliser is None and policy.state_size == 0
     kind, own = type(policy), vars(policy)
     is_usual = kind.outputs is Policy.outputs and kind.features is Policy.features
     return fused if is_plain and is_usual and not {"outputs", "features"} & own.keys() else None

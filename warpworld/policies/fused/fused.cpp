@@ -127,7 +127,7 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   if (first >= places.count) return;
   ahead.next = places.index + first;
   ahead.end = places.index + (end < places.count ? end : places.count);
-  ahead.add(rows.observations, model.trunks[0].shape.features * sizeof(float));
+  ahead.add(rows.observations.first, model.trunks[0].shape.features * rows.observations.number_bytes);
   ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
   ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));
   const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance};
