@@ -161,3 +161,37 @@ def test_a_fused_learner_learns_what_torch_alone_does_from_bytes() -> None:
         moved.append(torch.cat([parameter.detach().flatten() for parameter in policy.parameters()]) - start)
     assert moved[0].norm() > 1e-2
     assert relative(moved[1], moved[0]) < 1e-2
+
+
+# --- few numbers ------------------------------------------------------------------------------------------------------
+def with_few(policy: Policy, rows: Tensor, share: float) -> Tensor:
+    """The same rows with so many numbers that are not 0; a few rows in the middle keep all of theirs."""
+    generator = torch.Generator().manual_seed(7)
+    kept = torch.rand(rows.shape, generator=generator) < share
+    kept[40:45] = True
+    return rows * kept
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize(("seen", "model"), [NETWORKS[i] for i in (0, 3, 7)], ids=[NAMES[i] for i in (0, 3, 7)])
+def test_few_numbers_give_what_all_give(seen: Space, model: dict[str, Any], precision: str) -> None:
+    """Among rows that are mostly 0, a row has the outputs that it has among rows that are not."""
+    policy = policy_of(None, seen, **model)
+    rows = Seen.random(policy, 1, 96).observations[0]
+    few, networks = with_few(policy, rows, 0.03), fused_networks(policy, 1, precision)
+    found = networks.outputs(few)
+    for first in range(0, 96, 6):
+        mixed = rows.clone()
+        mixed[first : first + 6] = few[first : first + 6]
+        assert torch.equal(networks.outputs(mixed)[first : first + 6], found[first : first + 6])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.1, 0.5])
+@pytest.mark.parametrize(("seen", "model"), [NETWORKS[i] for i in (0, 3, 8)], ids=[NAMES[i] for i in (0, 3, 8)])
+def test_the_gradient_of_rows_that_are_mostly_0(seen: Space, model: dict[str, Any], share: float) -> None:
+    policy = policy_of(None, seen, **model)
+    experience = Seen.random(policy, 1, 230).experience(policy)
+    experience = experience.with_columns(observations=with_few(policy, experience.rows.observations, share))
+    index = torch.arange(len(experience))
+    exact, _ = exact_gradient(policy, experience, SETTINGS)
+    assert relative(found_gradient(policy, experience, index), exact) < ERROR

@@ -96,11 +96,8 @@ FUSED_ALONE void convolve_with(const Layer& layer, int samples, const float* x, 
     for_some_patches(shape, samples, [&](int first, int count) {
       float* const out = y + (size_t)first * shape.outputs;
       const Factors read = patches_along_columns<Terms>(shape, first, count, x, x_stride, scratch.factors);
-      product<Terms>(
-          count, read.numbers, read.stride, 1, read.depth, layer.transposed, shape.outputs, shape.outputs,
-          [&](int c) { return load(layer.bias + c); },
-          [&](int r, int c, Vector value) { store(out + r * shape.outputs + c, apply(value)); },
-          [&] { fetch_some(*scratch.ahead); });
+      multiply_rows<Terms>(layer, count, read, scratch,
+                      [&](int r, int c, Vector value) { store(out + r * shape.outputs + c, apply(value)); });
     });
   });
   if (shape.activation == tanh_of) apply_tanh(samples * shape.positions, shape.outputs, y, shape.outputs);
@@ -108,17 +105,15 @@ FUSED_ALONE void convolve_with(const Layer& layer, int samples, const float* x, 
 
 template <class Terms>
 FUSED_ALONE void add_convolutions_gradients_with(const Layer& layer, int samples, const float* x, int x_stride,
-                                                 const float* d, float* sums, float* room) {
+                                                 const float* d, float* sums, const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
-  const int inputs = shape.inputs, outputs = shape.outputs;
-  float *weights = sums + layer.sums, *biases = weights + (size_t)inputs * outputs;
-  float* const further = room + tile / 2 * rounded_up(inputs, lanes);  // behind pairs
+  const int outputs = shape.outputs;
+  float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * outputs;
   for_some_patches(shape, samples, [&](int first, int count) {
     const float* const of_patches = d + (size_t)first * outputs;
-    const Factors read = patches_along_rows<Terms>(shape, first, count, x, x_stride, room);
-    const Factors of = along_rows<Terms>(count, of_patches, outputs, outputs, further);
-    add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs,
-                                  weights, outputs);
+    const Factors read = patches_along_rows<Terms>(shape, first, count, x, x_stride, scratch.factors);
+    const Factors of = along_rows<Terms>(count, of_patches, outputs, outputs, behind_pairs(shape, scratch));
+    add_multiplied<Terms>(layer, read, of, weights, scratch);
     add_up(count, of_patches, outputs, outputs, biases);
   });
 }
@@ -160,13 +155,13 @@ static void forward(const Layer& layer, int rows, const float* x, int x_stride, 
 
 // Adds the gradients of weights and biases, given those of what the layer gave, d.
 static void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
-                          float* sums, float* room) {
+                          float* sums, const LayerScratch& scratch) {
   with_terms(layer, [&](auto terms) {
     using Terms = decltype(terms);
     if (layer.shape.kind == convolution)
-      add_convolutions_gradients_with<Terms>(layer, samples, x, x_stride, d, sums, room);
+      add_convolutions_gradients_with<Terms>(layer, samples, x, x_stride, d, sums, scratch);
     else
-      add_gradients_with<Terms>(layer, samples, x, x_stride, d, d_stride, sums, room);
+      add_gradients_with<Terms>(layer, samples, x, x_stride, d, d_stride, sums, scratch);
   });
 }
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "fetching.hpp"
-#include "matmul.hpp"
+#include "sparse.hpp"
 
 namespace fused {
 
@@ -37,9 +37,10 @@ struct Arena {
 };
 
 // What layers compute in: a cell's product, [spread][columns of all gates]; what its later steps leave for earlier ones,
-// [2][spread][size]; and what they multiply, see floats_of_factors. And what is fetched meanwhile.
+// [2][spread][size]; what they multiply, see floats_of_factors; and columns of few numbers. And what is fetched meanwhile.
 struct LayerScratch {
   float *product, *carry, *factors;
+  int* few;
   Fetching* ahead;
 };
 
@@ -87,6 +88,9 @@ static size_t floats_of_factors(const LayerShape& shape) {
   if (shape.in_pairs) return tile / 2 * (inputs + shape.outputs) + lanes;
   return shape.kind == convolution ? tile * inputs + lanes : 0;
 }
+
+// Whether a layer looks for numbers that are not 0, which may be few in observations.
+static bool seeks_few(const LayerShape& shape) { return shape.in_slab == 0 && shape.inputs >= least_depth; }
 
 // Memory for a layer's weights; its shape is set.
 static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
@@ -218,6 +222,40 @@ FUSED_INLINE Factors along_rows(int rows, const float* x, int stride, int column
   return {room, rounded_up(columns, lanes), pairs_of(rows)};
 }
 
+// Where pairs of a gradient lie, behind those of what a layer read.
+static float* behind_pairs(const LayerShape& shape, const LayerScratch& scratch) {
+  return scratch.factors + tile / 2 * (size_t)rounded_up(shape.inputs, lanes);
+}
+
+// The product of some rows and a layer's weights: of the numbers that are not 0 alone, if it looks for them and there are
+// few.
+template <class Terms, class Finish>
+FUSED_INLINE void multiply_rows(const Layer& layer, int rows, const Factors& read, const LayerScratch& scratch,
+                                Finish finish) {
+  const int outputs = layer.shape.outputs;
+  const auto initial = [&](int c) { return load(layer.bias + c); };
+  Few few{scratch.few};
+  if (seeks_few(layer.shape) && find_few(rows, read.numbers, read.stride, read.depth, few))
+    product_of_few<Terms>(few, rows, read.numbers, read.stride, layer.transposed, outputs, outputs, initial, finish);
+  else
+    product<Terms>(rows, read.numbers, read.stride, 1, read.depth, layer.transposed, outputs, outputs, initial, finish,
+                   [&] { fetch_some(*scratch.ahead); });
+}
+
+// Adds what some rows say of the gradient of a layer's weights, in the same way.
+template <class Terms>
+FUSED_INLINE void add_multiplied(const Layer& layer, const Factors& read, const Factors& of, float* sums,
+                                 const LayerScratch& scratch) {
+  const int inputs = layer.shape.inputs, outputs = layer.shape.outputs;
+  Few few{scratch.few};
+  if (seeks_few(layer.shape) && find_few(read.depth, read.numbers, read.stride, inputs, few))
+    add_transposed_product_of_few<Terms>(few, read.depth, read.numbers, read.stride, of.numbers, of.stride, outputs, sums,
+                                         outputs);
+  else
+    add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs, sums,
+                                  outputs);
+}
+
 // Adds the gradient of weights, given rows of what they multiplied and of the gradient at what came out.
 template <class Terms>
 FUSED_INLINE void add_weights_gradient(int samples, const float* x, int x_stride, int inputs, const float* d,
@@ -250,23 +288,22 @@ FUSED_ALONE void forward_with(const Layer& layer, int rows, const float* x, int 
   float* const out = y + shape.out_column;
   with_relu(shape.activation, [&](auto apply) {
     const Factors read = along_columns<Terms>(rows, x + shape.in_column, x_stride, shape.inputs, scratch.factors);
-    product<Terms>(
-        rows, read.numbers, read.stride, 1, read.depth, layer.transposed, shape.outputs, shape.outputs,
-        [&](int c) { return load(layer.bias + c); },
-        [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); },
-        [&] { fetch_some(*scratch.ahead); });
+    multiply_rows<Terms>(layer, rows, read, scratch,
+                    [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); });
   });
   if (shape.activation == tanh_of) apply_tanh(rows, shape.outputs, out, y_stride);
 }
 
 template <class Terms>
 FUSED_ALONE void add_gradients_with(const Layer& layer, int samples, const float* x, int x_stride, const float* d,
-                                    int d_stride, float* sums, float* room) {
+                                    int d_stride, float* sums, const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
   float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
   const float* const of_outputs = d + shape.out_column;
-  add_weights_gradient<Terms>(samples, x + shape.in_column, x_stride, shape.inputs, of_outputs, d_stride, shape.outputs,
-                              weights, shape.outputs, room);
+  const Factors read =
+      along_rows<Terms>(samples, x + shape.in_column, x_stride, shape.inputs, scratch.factors);
+  const Factors of = along_rows<Terms>(samples, of_outputs, d_stride, shape.outputs, behind_pairs(shape, scratch));
+  add_multiplied<Terms>(layer, read, of, weights, scratch);
   add_up(samples, of_outputs, d_stride, shape.outputs, biases);
 }
 

@@ -34,7 +34,7 @@ struct Trunk {
   int *gathered, *of_bytes;
   size_t row_floats;  // of all slabs and gradients, a row
   int widest_gates, widest_cell;
-  size_t factor_floats;  // of its layers, the most
+  size_t factor_floats, few_ints;  // of its layers, the most
 
   int state_columns() const { return shape.state_parts * rounded_up(shape.part_size, lanes); }
 };
@@ -64,7 +64,7 @@ static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Are
   trunk.shape = shape;
   trunk.row_floats = 0;
   trunk.widest_gates = trunk.widest_cell = 0;
-  trunk.factor_floats = 0;
+  trunk.factor_floats = trunk.few_ints = 0;
   for (int i = 0; i < shape.num_slabs; i++) {
     trunk.slabs[i] = shape.slabs[i];
     trunk.row_floats += rounded_up(shape.slabs[i].columns, lanes) * (i > 0 && shape.slabs[i].is_kept ? 2 : 1);
@@ -74,6 +74,8 @@ static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Are
     lay_out(trunk.layers[i], num_sums, arena);
     const size_t factors = floats_of_factors(shape.layers[i]);
     if (factors > trunk.factor_floats) trunk.factor_floats = factors;
+    if (seeks_few(shape.layers[i]) && ints_of_few(shape.layers[i].inputs) > trunk.few_ints)
+      trunk.few_ints = ints_of_few(shape.layers[i].inputs);
     if (!is_cell(shape.layers[i])) continue;
     const int size = rounded_up(shape.layers[i].size, lanes);
     if (shape.layers[i].outputs > trunk.widest_gates) trunk.widest_gates = shape.layers[i].outputs;
@@ -186,7 +188,7 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
     for_tiles(strip.rows, [&](int first, int rows) {
       const int live = samples - first < rows ? samples - first : rows;
       const float *of_tile = d + (size_t)first * out.columns, *read = x + (size_t)first * in.columns;
-      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.layers.factors);
+      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.layers);
       if (shape.in_slab)
         backward(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns, in.activation,
                  in.is_summed, scratch.layers);
