@@ -31,6 +31,7 @@ def against(opponent: str) -> dict[str, Any]:
     return {**sides, "policy": {"fighter": {**fighter, "self_play": {**fighter["self_play"], "opponents": [opponent]}}}}
 
 
+PICTURES = {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
 IN_ONE: dict[str, dict[str, Any]] = {
     "choices": RUN_CONFIGS["cartpole"],
@@ -52,13 +53,21 @@ IN_ONE: dict[str, dict[str, Any]] = {
     },
     "opponents from the past, and at random": against("random"),
     "a plane with opponents": LEAGUES["a plane with masks"],
+    "flags": {"name": "minatar_breakout", "policy": {"agent": {**ONE, "model": {"hidden_sizes": [16]}}}},
+    "pictures of bytes": {"name": "overcooked", "policy": {"cook": {**ONE, "model": PICTURES}}},
+    "parts of a Dict": {
+        "name": "tests.trainers.sighted:Sighted",
+        "policy": {
+            "left": {**ONE, "model": {"type": "multi_input", "kernel_sizes": [3, 3]}},
+            "right": {**ONE, "model": {"type": "multi_input", "kernel_sizes": [4, 2], "strides": [2, 1]}},
+        },
+    },
     "frozen policies": {"name": "cartpole", "policy": {"agent": {"train": False}}},
 }
 ONE_BY_ONE: dict[str, dict[str, Any]] = {
     "normalised observations": RUN_CONFIGS["normalised observations"],
     "a memory": RUN_CONFIGS["lstm"],
-    "parts of a Dict": RUN_CONFIGS["named observations"],
-    "bytes": RUN_CONFIGS["bytes, choices and floats"],
+    "choices among bytes": RUN_CONFIGS["bytes, choices and floats"],
     "a script": against("rock"),
     "a critic with inputs of its own": RUN_CONFIGS["mappo with popart and a memory"],
     "a replay": RUN_CONFIGS["ppo beside dqn"],

@@ -7,6 +7,7 @@ from warpworld.policies.fused.fuse import fuse, fused_actor, fused_gradient, fus
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gated_means import NativeMean
 from warpworld.policies.fused.gradients import FusedGradients
+from warpworld.policies.fused.joining import Joining
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.shuffling import Shuffler
 from warpworld.policies.fused.variance import fused_variance
@@ -17,6 +18,7 @@ __all__ = [
     "FusedAdam",
     "FusedGradients",
     "FusedNetworks",
+    "Joining",
     "Loss",
     "NativeMean",
     "RateRule",

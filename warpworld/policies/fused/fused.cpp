@@ -12,6 +12,7 @@
 #include "shuffle.hpp"
 #include "forward.hpp"
 #include "gae.hpp"
+#include "joining.hpp"
 #include "rate.hpp"
 #include "variance.hpp"
 
@@ -173,6 +174,10 @@ static void run_forward(const ww_launch* launch, unsigned first, unsigned end) {
   for (unsigned i = first; i < end; i++) forward_strip(call, i);
 }
 
+static void run_joining(const ww_launch* launch, unsigned first, unsigned end) {
+  join(*(const JoiningCall*)launch->args[0], first, end);
+}
+
 static void run_acting(const ww_launch* launch, unsigned first, unsigned end) {
   act(*(const ActingCall*)launch->args[0], first, end);
 }
@@ -224,6 +229,7 @@ int ww_run_program(ww_program*);  // the runtime's
 
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
 extern const ww_kernel ww_kernel_acting = {WW_ABI, "acting", fused::run_acting};
+extern const ww_kernel ww_kernel_joining = {WW_ABI, "joining", fused::run_joining};
 extern const ww_kernel ww_kernel_commons = {WW_ABI, "commons", fused::run_commons};
 extern const ww_kernel ww_kernel_shuffles = {WW_ABI, "shuffles", fused::run_shuffles};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from warpworld.managers import RunHostFunction, RunKernel
 from warpworld.policies import Policy
-from warpworld.policies.fused import FusedActing, FusedNetworks, fused_actor
+from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player, decide, distribution_of
 from warpworld.world import World
@@ -30,7 +30,7 @@ class WholeStep:
 
     def __init__(self, world: World, actors: Sequence[Actor]) -> None:
         self._world, self._actors = world, actors
-        self._acting = list[FusedActing]()
+        self._joining, self._acting = list[Joining](), list[FusedActing]()
         self._zeroed = list[Tensor]()
         self.run = world.step_after([step for actor in actors for step in self._steps(actor)])
 
@@ -43,7 +43,9 @@ class WholeStep:
             else:
                 acting.append(FusedActing(networks, seen.observations, outputs, seen.envs.start or 0, num_envs))
         self._acting += acting
-        return [*(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+        joining = [Joining(*actor.joined)] if actor.joins else []
+        self._joining += joining
+        return [*(part.step for part in joining), *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
 
     def begin(self) -> None:
         """Take in weights, which may change between two rollouts and at no other time."""
@@ -64,7 +66,7 @@ def networks_of(player: Player) -> FusedNetworks | None:
 
 def acts_in_cpp(actor: Actor) -> bool:
     """Whether every player of a group acts in C++ or at random."""
-    if actor.joins or actor.memory is not None:
+    if actor.memory is not None or (actor.joins and not Joining.takes(*actor.joined)):
         return False
     return all(
         player is None or (networks_of(player) is not None and FusedActing.takes(seen.observations))
