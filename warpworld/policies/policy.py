@@ -196,7 +196,7 @@ class Policy(nn.Module):
         Returns:
             (..., distribution.num_outputs) float32.
         """
-        return widened(self.model.actor(self.features(observations)))  # type: ignore[operator]
+        return widened(self.model.actor(self.read(observations)))  # type: ignore[operator]
 
     def value(self, inputs: Tensor, actions: Tensor | None = None) -> Tensor:
         """Expected discounted return.
@@ -208,7 +208,7 @@ class Policy(nn.Module):
         Returns:
             (...) float32, in units of reward.
         """
-        read = self.features(inputs) if self.critic_input is None else inputs
+        read = self.read(inputs) if self.critic_input is None else inputs
         if actions is not None:
             return widened(self.model.critic(read, actions))  # type: ignore[operator]
         return self.in_rewards(widened(self.model.critic(read)))  # type: ignore[operator]
@@ -235,6 +235,12 @@ class Policy(nn.Module):
         if self.preprocessing is not None:
             return self.preprocessing(observations, self.normaliser)
         return observations if self.normaliser is None else self.normaliser(observations)
+
+    def read(self, observations: Tensor) -> Tensor:
+        """Inputs of the networks, made of rows of raw observations: features, or the rows where C++ reads bytes."""
+        reads_bytes = getattr(getattr(self.model, "fused", None), "reads_bytes", False)
+        are_read = reads_bytes and observations.dtype == torch.uint8 and not torch.is_grad_enabled()
+        return observations if are_read else self.features(observations)
 
     def floats(self, observations: Tensor) -> Tensor:
         """The floats in rows of observations, which a normaliser updates from: (..., numbers) float32."""

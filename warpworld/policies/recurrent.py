@@ -46,7 +46,8 @@ class RememberingNetwork(nn.Module):
 
     def no_state(self, observations: Tensor) -> Tensor:
         """The state before the first step of an episode: (..., state_size)."""
-        return observations.new_zeros(*observations.shape[:-1], self.state_size)
+        dtype = observations.dtype if observations.is_floating_point() else torch.float32
+        return observations.new_zeros(*observations.shape[:-1], self.state_size, dtype=dtype)
 
 
 class RecurrentNetwork(RememberingNetwork):
@@ -162,7 +163,7 @@ class RecurrentPolicy(RememberingPolicy):
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """``RememberingNetwork.step`` of raw observations, with values in units of reward."""
-        outputs, values, after = self.model.step(self.features(observations), state)
+        outputs, values, after = self.model.step(self.read(observations), state)
         return outputs, self.in_rewards(values), after
 
     def values(self, observations: Tensor, state: Tensor) -> Tensor:
@@ -185,7 +186,7 @@ class RecurrentPolicy(RememberingPolicy):
             critic_inputs: (T, S, numbers) float32, if the critic reads anything other than what the cell remembers.
         """
         read = () if critic_inputs is None else (critic_inputs,)
-        return self.model.replay(self.features(observations), state, starts, *read)  # type: ignore[operator]
+        return self.model.replay(self.read(observations), state, starts, *read)  # type: ignore[operator]
 
 
 def check_encoder(cls: type[nn.Module], name: str, purpose: str = "made recurrent") -> None:

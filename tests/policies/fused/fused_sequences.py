@@ -51,7 +51,7 @@ class Seen:
     """T steps of S agents, with beginnings of episodes.
 
     Attributes:
-        observations: (T, S, features).
+        observations: (T, S, features) float32, or uint8 where the policy sees bytes.
         states: (S, state size), before the first step.
         starts: (T, S) bool.
     """
@@ -63,9 +63,8 @@ class Seen:
     @staticmethod
     def random(policy: Policy, steps: int, agents: int) -> Seen:
         generator = torch.Generator().manual_seed(3)
-        features = sum(part.numel() for part in _sample(policy))
         return Seen(
-            torch.randn(steps, agents, features, generator=generator),
+            _rows(policy, steps, agents, generator),
             torch.randn(agents, max(policy.state_size, 1), generator=generator),
             torch.rand(steps, agents, generator=generator) < 0.2,
         )
@@ -99,6 +98,18 @@ class Seen:
 
     def _as_experience(self, policy: Policy, batch: Batch) -> Experience:
         return Sequences(batch, self.states, self.starts.t()) if policy.state_size else batch
+
+
+def _rows(policy: Policy, steps: int, agents: int, generator: torch.Generator) -> Tensor:
+    """Observations as rollouts keep them: floats, or bytes, of which flags are 0 or 1."""
+    if policy.preprocessing is None:
+        features = sum(part.numel() for part in _sample(policy))
+        return torch.randn(steps, agents, features, generator=generator)
+    parts = [
+        torch.randint(2 if part.dtype == "bool" else 256, (steps, agents, part.numbers), generator=generator)
+        for part in policy.preprocessing.rows.parts
+    ]
+    return torch.cat(parts, -1).to(torch.uint8)
 
 
 def _sample(policy: Policy) -> list[Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Dict, Space
 from torch import Tensor, nn
 
 from tests.policies.fused.fused_cases import Case, gradient_of, torch_gradient
@@ -21,6 +21,7 @@ from warpworld.trainers.algorithms.ppo import PPOSettings
 
 SETTINGS = PPOSettings(clip_coef=0.2, clip_vloss=True, norm_adv=True, ent_coef=0.05, vf_coef=0.5)
 LOSS = Loss(surrogate=True, clip_value_loss=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.05, vf_coef=0.5)
+PICTURES = Dict({"far": Box(0.0, 1.0, (3, 11, 9)), "near": Box(0.0, 1.0, (2, 8, 10)), "speed": Box(-1.0, 1.0, (4,))})
 LEAST = 5e-4  # of what rounding changes in a gradient, relative, L2
 # Of that, what may be otherwise: a number between two of bfloat16 can be rounded to the other one, since float32 itself
 # is off by 1e-7. That changes as much as its rounding does, but of many numbers few lie there.
@@ -58,19 +59,20 @@ class RoundedBack(torch.autograd.Function):
 @pytest.fixture
 def rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """In float64 each product of torch's but that of a last layer is one of numbers of bfloat16."""
-    functional, products = nn.functional, (nn.functional.linear, nn.functional.conv1d)
+    functional, products = nn.functional, (nn.functional.linear, nn.functional.conv1d, nn.functional.conv2d)
 
     def rounds(product: Any) -> Any:
         def rounded(x: Tensor, weight: Tensor, bias: Tensor, *further: Any) -> Tensor:
             if x.dtype != torch.float64:
                 return product(x, weight, bias, *further)
             made = product(Rounded.apply(x), Rounded.apply(weight), None, *further)
-            return RoundedBack.apply(made) + (bias.unsqueeze(-1) if weight.dim() == 3 else bias)
+            return RoundedBack.apply(made) + bias.view(-1, *(1,) * (weight.dim() - 2))
 
         return rounded
 
     monkeypatch.setattr(functional, "linear", rounds(products[0]))
     monkeypatch.setattr(functional, "conv1d", rounds(products[1]))
+    monkeypatch.setattr(functional, "conv2d", rounds(products[2]))
     monkeypatch.setattr(
         "warpworld.policies.layers.cells.is_reduced", lambda x: True
     )  # both products of a step, one by one
@@ -116,9 +118,10 @@ def test_a_memory(kind: str, steps: int, agents: int, request: pytest.FixtureReq
     assert_rounded(policy, Seen.random(policy, steps, agents).experience(policy), request)
 
 
+@pytest.mark.parametrize("seen", [PIXELS, PICTURES], ids=["pixels", "pictures"])
 @pytest.mark.parametrize("kind", [None, "shared", "lstm"])
-def test_convolutions(kind: str | None, request: pytest.FixtureRequest) -> None:
-    policy = policy_of(kind, PIXELS)
+def test_convolutions(kind: str | None, seen: Space, request: pytest.FixtureRequest) -> None:
+    policy = policy_of(kind, seen)
     assert_rounded(policy, Seen.random(policy, 6, 40).experience(policy), request)
 
 

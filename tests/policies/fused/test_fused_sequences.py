@@ -214,7 +214,6 @@ def with_eye() -> Policy:
 @pytest.mark.parametrize(
     ("policy", "reason"),
     [
-        (policy_of(None, Box(0.0, 1.0, (1, 20, 20)), **{"kernel_sizes": (4, 3)}), "it sees pictures of two dimensions"),
         (with_eye(), "its encoder is a Eye, none of the packaged ones"),
         (policy_of("lstm", recurrent_layers=2), "its LSTM has 2 layers where one is expected"),
         (policy_of("gru", recurrent_layers=3), "its GRU has 3 layers where one is expected"),

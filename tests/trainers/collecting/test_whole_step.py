@@ -56,6 +56,7 @@ def for_many_envs(name: str) -> dict[str, Any]:
 
 
 SELF_PLAY = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2, "groups": ["right"]}
+PICTURES = {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
 IN_ONE: dict[str, dict[str, Any]] = {
     "choices": RUN_CONFIGS["cartpole"],
@@ -77,6 +78,15 @@ IN_ONE: dict[str, dict[str, Any]] = {
     },
     "opponents from the past, and at random": against("random"),
     "a plane with opponents": LEAGUES["a plane with masks"],
+    "flags": {"name": "minatar_breakout", "policy": {"agent": {**ONE, "model": {"hidden_sizes": [16]}}}},
+    "pictures of bytes": {"name": "overcooked", "policy": {"cook": {**ONE, "model": PICTURES}}},
+    "parts of a Dict": {
+        "name": "tests.trainers.sighted:Sighted",
+        "policy": {
+            "left": {**ONE, "model": {"type": "multi_input", "kernel_sizes": [3, 3]}},
+            "right": {**ONE, "model": {"type": "multi_input", "kernel_sizes": [4, 2], "strides": [2, 1]}},
+        },
+    },
     "frozen policies": {"name": "cartpole", "policy": {"agent": {"train": False}}},
     "agents in turns": for_many_envs("groups whose agents take turns"),
     "an lstm": remembering("lstm"),
@@ -94,8 +104,7 @@ ONE_BY_ONE: dict[str, dict[str, Any]] = {
     "normalised observations": RUN_CONFIGS["normalised observations"],
     "memories of two layers": RUN_CONFIGS["lstm of two layers"],
     "values in units of their own": remembering("gru", normalise_returns="popart"),
-    "parts of a Dict": RUN_CONFIGS["named observations"],
-    "bytes": RUN_CONFIGS["bytes, choices and floats"],
+    "choices among bytes": RUN_CONFIGS["bytes, choices and floats"],
     "a script": against("rock"),
     "a critic with inputs of its own": RUN_CONFIGS["mappo with popart and a memory"],
     "actions drawn by squashed Gaussians": RUN_CONFIGS["sac"],

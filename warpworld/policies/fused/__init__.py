@@ -7,6 +7,7 @@ from warpworld.policies.fused.fuse import fuse, fuse_copy, fused_actor, fused_gr
 from warpworld.policies.fused.gae import fused_gae
 from warpworld.policies.fused.gated_means import NativeMean
 from warpworld.policies.fused.gradients import FusedGradients
+from warpworld.policies.fused.joining import Joining
 from warpworld.policies.fused.networks import FusedNetworks
 from warpworld.policies.fused.shuffling import Shuffler
 from warpworld.policies.fused.transitions import FusedTransitions
@@ -21,6 +22,7 @@ __all__ = [
     "FusedNetworks",
     "FusedTransitions",
     "FusedValues",
+    "Joining",
     "Loss",
     "NativeMean",
     "RateRule",

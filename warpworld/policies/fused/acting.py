@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from warpworld.managers import RunHostFunction
-from warpworld.policies.fused.calls import ActingCall, Places, Runs, check, checked
+from warpworld.policies.fused.calls import ActingCall, Observed, Places, Runs, check, checked
 from warpworld.policies.fused.library import library
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class FusedActing:
 
     Args:
         networks: whose actor.
-        observations: (envs, agents, features) float32, in the store; see ``takes``.
+        observations: (envs, agents, features) float32, or bytes that the networks read, in the store; see ``takes``.
         outputs: (envs, agents, outputs) float32, in the store: of the same envs.
         first_env: the first of them.
         num_envs: of the world.
@@ -45,7 +45,7 @@ class FusedActing:
         remembered: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         envs, agents = observations.shape[:2]
-        check("observations", observations, torch.float32, (envs, agents, networks.features))
+        check("observations", observations, networks.dtype_of(observations), (envs, agents, networks.features))
         check("outputs", outputs, torch.float32, (envs, agents, networks.num_outputs))
         self._networks, self._keep = networks, (observations, outputs, remembered)
         call = self._call = ActingCall(agents=agents, first_env=first_env, end_env=first_env + envs)
@@ -54,7 +54,7 @@ class FusedActing:
         call.envs_per_block = whole if is_shared else 1
         forward = call.forward
         forward.model, forward.places = networks._model, Places(envs * agents, 1, 1, envs * agents, None)
-        forward.observations, forward.outputs = observations.data_ptr(), outputs.data_ptr()
+        forward.observations, forward.outputs = Observed.of(observations), outputs.data_ptr()
         forward.runs = Runs.of(observations)
         if remembered is not None:
             states = checked("states", remembered[0], torch.float32, (envs, agents, networks.state_size))

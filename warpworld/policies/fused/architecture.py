@@ -18,6 +18,7 @@ from warpworld.policies import (
     Layers,
     MinGRU,
     MultiInput,
+    Policy,
     QNetwork,
     Recurrent,
     RecurrentQNetwork,
@@ -33,6 +34,7 @@ from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weig
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 VALUE_NETWORKS = (QNetwork, TeamQNetwork, RecurrentQNetwork, RecurrentTeamQNetwork)
+_FLAG, _SHARE = 0, 256  # where what a byte says begins, in the numbers of gathering.hpp
 
 
 @dataclass(frozen=True)
@@ -111,32 +113,35 @@ class Architecture:
         return own + [(head.layer.weight, head.layer.bias) for head in self.heads]
 
 
-def architecture_of(model: nn.Module, lanes: int, in_pairs: bool = False) -> Architecture:
+def architecture_of(
+    model: nn.Module, lanes: int, in_pairs: bool = False, of_bytes: np.ndarray | None = None
+) -> Architecture:
     """Describe the C++ side of a packaged model in float32 on the cpu.
 
     Args:
         model: "mlp" or "multi_input", or one of them that is shared, has a memory, or gives values of choices.
         lanes: floats of a vector.
         in_pairs: layers but the last ones multiply pairs of bfloat16.
+        of_bytes: see ``what_bytes_say``.
 
     Raises:
-        UnfitError: another model, or one that sees pictures of two dimensions.
+        UnfitError: another model, or one with layers that have no kernels.
     """
     _check(model)
     if isinstance(model, QNetwork | RecurrentQNetwork):
         advantages, value = model.heads.advantages, model.heads.value
         layers = [advantages] if value is None else [advantages, value]
-        trunk = _trunk(model, layers, lanes, in_pairs)
+        trunk = _trunk(model, layers, lanes, in_pairs, of_bytes)
         of_state = None if value is None else _head(0, trunk, value)
         built = Architecture([trunk], _head(0, trunk, advantages), of_state, is_dueling=value is not None)
     elif isinstance(model, Recurrent | Shared):
         layers = [model.actor_layer, model.critic_layer]
-        trunk = _trunk(model, layers, lanes, in_pairs)
+        trunk = _trunk(model, layers, lanes, in_pairs, of_bytes)
         built = Architecture([trunk], *(_head(0, trunk, layer) for layer in layers))
     else:
         assert isinstance(model, MLP | MultiInput)
         parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
-        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs) for encoder, head in parts]
+        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs, of_bytes) for encoder, head in parts]
         for trunk, (encoder, _) in zip(trunks, parts, strict=True):
             trunk.finish(encoded(trunk, encoder), heads=1)
         actor, critic = (_head(i, trunks[i], head) for i, (_, head) in enumerate(parts))
@@ -168,10 +173,14 @@ def _check(model: nn.Module) -> None:
 
 
 def _trunk(
-    model: QNetwork | RecurrentQNetwork | Recurrent | Shared, heads: Sequence[nn.Linear], lanes: int, in_pairs: bool
+    model: QNetwork | RecurrentQNetwork | Recurrent | Shared,
+    heads: Sequence[nn.Linear],
+    lanes: int,
+    in_pairs: bool,
+    of_bytes: np.ndarray | None,
 ) -> Trunk:
     """An encoder and, where there is one, a cell behind it, which all heads read."""
-    trunk = Trunk(_features(model.encoder) or heads[0].in_features, lanes, in_pairs)
+    trunk = Trunk(_features(model.encoder) or heads[0].in_features, lanes, in_pairs, of_bytes)
     top = encoded(trunk, model.encoder)
     if isinstance(model, Recurrent | RecurrentQNetwork):
         top = trunk.cell(_cell(model.cell), top)
@@ -206,6 +215,27 @@ def _features(encoder: nn.Module) -> int:
     if isinstance(encoder, BranchEncoder):
         return sum(int(np.prod(shape)) for shape in encoder.shapes)
     return next((layer.in_features for layer in encoder.children() if isinstance(layer, nn.Linear)), 0)
+
+
+# ---- observations ----------------------------------------------------------------------------------------------------
+def what_bytes_say(policy: Policy) -> np.ndarray | None:
+    """Describe the bytes that a policy sees.
+
+    Args:
+        policy: it makes features of its observations as ``Policy.features`` does.
+
+    Returns:
+        (features,) int32, where the numbers of each feature's byte begin; None where observations are floats, or some
+        parts are anything else than uint8 and flags.
+    """
+    kind, preprocessing = type(policy), policy.preprocessing
+    if preprocessing is None or kind.features is not Policy.features or "features" in vars(policy):
+        return None
+    parts = preprocessing.rows.parts
+    if not all(part.dtype in ("uint8", "bool") and not part.is_choice for part in parts):
+        return None
+    starts = [np.full(part.numbers, _FLAG if part.dtype == "bool" else _SHARE, np.int32) for part in parts]
+    return np.concatenate(starts)
 
 
 # ---- encoders --------------------------------------------------------------------------------------------------------

@@ -34,11 +34,23 @@ class Loss(ctypes.Structure):
     ]
 
 
+class Observed(ctypes.Structure):
+    """Struct of strip.hpp: rows of observations."""
+
+    _fields_ = [("first", _POINTER), ("number_bytes", _INT64)]
+
+    @classmethod
+    def of(cls, rows: Tensor) -> Observed:
+        """Rows of float32, or of bytes."""
+        return cls(rows.data_ptr(), rows.element_size())
+
+
 class Rows(ctypes.Structure):
     """Struct of losses.hpp: the rows that there are."""
 
     _fields_ = [
-        *((name, _POINTER) for name in ("observations", "actions", "box_actions", "log_probs", "advantages")),
+        ("observations", Observed),
+        *((name, _POINTER) for name in ("actions", "box_actions", "log_probs", "advantages")),
         *((name, _POINTER) for name in ("returns", "values", "importance", "action_masks", "mask")),
     ]
 
@@ -59,7 +71,7 @@ class Runs(ctypes.Structure):
 
     @classmethod
     def of(cls, rows: Tensor) -> Runs | None:
-        """Describe how rows (..., features) of float32 lie in memory; None if they must be copied."""
+        """Describe how rows (..., features) lie in memory; None if they must be copied."""
         if rows.is_contiguous():
             return cls(1, 1)
         if rows.dim() != 3 or rows.stride()[1:] != (rows.shape[2], 1):
@@ -88,8 +100,8 @@ class ForwardCall(ctypes.Structure):
     """Struct of forward.hpp."""
 
     _fields_ = [
-        *((name, _POINTER) for name in ("model", "parameters", "observations")),
-        *(("runs", Runs), ("places", Places)),
+        *(("model", _POINTER), ("parameters", _POINTER)),
+        *(("observations", Observed), ("runs", Runs), ("places", Places)),
         *((name, _POINTER) for name in ("starts", "states", "outputs", "values", "after")),
     ]
 

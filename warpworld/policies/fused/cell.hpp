@@ -97,7 +97,7 @@ static void carry_back(const Strip& strip, const Layer& layer, const float* grad
   const int size = layer.in_columns;
   with_terms(layer, [&](auto terms) {
     using Terms = decltype(terms);
-    const Factors of = along_columns<Terms>(strip.spread, of_step, stride, columns, scratch.pairs);
+    const Factors of = along_columns<Terms>(strip.spread, of_step, stride, columns, scratch.factors);
     product<Terms>(
         strip.spread, of.numbers, of.stride, 1, of.depth,
         layer.straight + (size_t)(Terms::in_pairs ? column / 2 : column) * size, size, size,
@@ -113,7 +113,7 @@ static void add_cells_gradients(const Strip& strip, const Layer& layer, const Ce
   float *weights = sums + layer.sums, *biases = weights + (size_t)inputs * all_gates;
   with_terms(layer, [&](auto terms) {
     add_weights_gradient<decltype(terms)>(samples, slabs.before, slabs.size, inputs, gradients, stride, columns,
-                                          weights + column, all_gates, scratch.pairs);
+                                          weights + column, all_gates, scratch.factors);
   });
   add_up(samples, gradients, stride, columns, biases + column);
 }
@@ -129,7 +129,7 @@ static void forward_lstm(const Strip& strip, int part, const Layer& layer, const
   for (int t = 0; t < strip.steps; t++) {
     float* of_step = slabs.gates + (size_t)t * strip.spread * all_gates;
     put_before(strip, part, slabs, t);
-    multiply_before(strip, layer, slabs, t, scratch.pairs, [&](int a, int c, Vector value) {
+    multiply_before(strip, layer, slabs, t, scratch.factors, [&](int a, int c, Vector value) {
       float* gate = of_step + (size_t)a * all_gates + c;
       store(gate, load(gate) + value);
     });
@@ -193,7 +193,7 @@ static void forward_gru(const Strip& strip, int part, const Layer& layer, const 
   float* const products = scratch.product;
   for (int t = 0; t < strip.steps; t++) {
     put_before(strip, part, slabs, t);
-    multiply_before(strip, layer, slabs, t, scratch.pairs,
+    multiply_before(strip, layer, slabs, t, scratch.factors,
                     [&](int a, int c, Vector value) { store(products + (size_t)a * all_gates + c, value); });
     for (int a = 0; a < strip.spread; a++) {
       const size_t row = (size_t)t * strip.spread + a;

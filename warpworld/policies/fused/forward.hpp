@@ -9,7 +9,7 @@ namespace fused {
 struct ForwardCall {
   Model* model;
   const LayerParameters* parameters;  // of all layers, trunk by trunk, then of the actor and the critic
-  const float* observations;
+  Observed observations;
   Runs runs;  // of the observations
   Places places;
   const uint8_t* starts;  // where the state is 0 before the step; null where it is nowhere
@@ -86,7 +86,7 @@ static void act(const ActingCall& call, int64_t first_block, int64_t end_block) 
   const int64_t row = (first - call.first_env) * call.agents;
   ForwardCall some = call.forward;
   some.places.count = (end - first) * call.agents;
-  some.observations += some.runs.place(row) * some.model->trunks[0].shape.features;
+  some.observations.first = some.observations.row(some.runs.place(row), some.model->trunks[0].shape.features);
   some.outputs += row * some.model->actor.outputs;
   if (some.values) some.values += row;
   const TrunkShape& shape = some.model->trunks[0].shape;

@@ -17,7 +17,7 @@ from warpworld.policies import (
     RecurrentPolicy,
     RecurrentQNetwork,
 )
-from warpworld.policies.fused.architecture import why_not
+from warpworld.policies.fused.architecture import what_bytes_say, why_not
 from warpworld.policies.fused.gated_means import GatedMeans
 from warpworld.policies.fused.library import multiplies_pairs
 from warpworld.policies.fused.networks import FusedNetworks
@@ -83,8 +83,9 @@ def fused_networks(policy: Policy, num_workers: int | None = None, precision: st
     distribution = policy.distribution
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else ()
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    kind = FusedValues if _gives_values(policy) else FusedNetworks
-    return kind(policy.model, heads, num_workers, log_std, precision)
+    if _gives_values(policy):
+        return FusedValues(policy.model, heads, num_workers, log_std, precision)
+    return FusedNetworks(policy.model, heads, num_workers, log_std, precision, what_bytes_say(policy))
 
 
 def _gives_values(policy: Policy) -> bool:
@@ -124,7 +125,7 @@ def fused_actor(policy: Policy) -> FusedNetworks | None:
     fused = fused_gradient(policy)
     if fused is None or policy.state_size != fused.state_size:  # such as one that stacks what it saw
         return None
-    is_plain = policy.preprocessing is None and policy.normaliser is None
+    is_plain = (policy.preprocessing is None or fused.reads_bytes) and policy.normaliser is None
     kind, own = type(policy), vars(policy)
     is_usual = kind.outputs is Policy.outputs and kind.features is Policy.features
     if isinstance(policy, RecurrentPolicy):

@@ -12,6 +12,7 @@
 #include "shuffle.hpp"
 #include "forward.hpp"
 #include "gae.hpp"
+#include "joining.hpp"
 #include "rate.hpp"
 #include "transitions.hpp"
 #include "variance.hpp"
@@ -163,7 +164,7 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   if (first >= places.count) return;
   ahead.next = places.index + first;
   ahead.end = places.index + (end < places.count ? end : places.count);
-  ahead.add(rows.observations, model.trunks[0].shape.features * sizeof(float));
+  ahead.add(rows.observations.first, model.trunks[0].shape.features * rows.observations.number_bytes);
   ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
   ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));
   const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance};
@@ -207,6 +208,10 @@ static void gradient_of_chunk(GradientCall& call, unsigned chunk) {
 static void run_forward(const ww_launch* launch, unsigned first, unsigned end) {
   const ForwardCall& call = *(const ForwardCall*)launch->args[0];
   for (unsigned i = first; i < end; i++) forward_strip(call, i);
+}
+
+static void run_joining(const ww_launch* launch, unsigned first, unsigned end) {
+  join(*(const JoiningCall*)launch->args[0], first, end);
 }
 
 static void run_acting(const ww_launch* launch, unsigned first, unsigned end) {
@@ -260,6 +265,7 @@ int ww_run_program(ww_program*);  // the runtime's
 
 extern const ww_kernel ww_kernel_forward = {WW_ABI, "forward", fused::run_forward};
 extern const ww_kernel ww_kernel_acting = {WW_ABI, "acting", fused::run_acting};
+extern const ww_kernel ww_kernel_joining = {WW_ABI, "joining", fused::run_joining};
 extern const ww_kernel ww_kernel_commons = {WW_ABI, "commons", fused::run_commons};
 extern const ww_kernel ww_kernel_shuffles = {WW_ABI, "shuffles", fused::run_shuffles};
 extern const ww_kernel ww_kernel_gradient = {WW_ABI, "gradient", fused::run_gradient};

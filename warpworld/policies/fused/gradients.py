@@ -11,7 +11,17 @@ import torch
 from torch import Tensor
 
 from warpworld.errors import StoreError
-from warpworld.policies.fused.calls import DIAGNOSTICS, Common, GradientCall, Loss, Places, RateRule, Rows, checked
+from warpworld.policies.fused.calls import (
+    DIAGNOSTICS,
+    Common,
+    GradientCall,
+    Loss,
+    Observed,
+    Places,
+    RateRule,
+    Rows,
+    checked,
+)
 
 if TYPE_CHECKING:
     from warpworld.policies.fused.networks import FusedNetworks
@@ -121,8 +131,11 @@ class FusedGradients:
         networks = self._networks
         # rows of every batch
         count, heads, is_box = len(batch), len(networks.head_sizes), networks.is_box
+        seen = batch.observations
+        read = checked("observations", seen, networks.dtype_of(seen), (count, networks.features))
+        self._keep.append(read)
+        self._rows.observations = Observed.of(read)
         shapes: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {
-            "observations": (torch.float32, (count, networks.features)),
             "actions": (torch.float32, (count, networks.num_outputs)) if is_box else (torch.int32, (count, heads)),
             **{name: (torch.float32, (count,)) for name in ("log_probs", "advantages", "returns", "values")},
         }

@@ -95,7 +95,7 @@ static void add_gradients(const Head& head, int samples, const float* x, const f
   }
 }
 
-// The gradient at the top slab: see backward_linear.
+// The gradient at the top slab: see convolution.hpp.
 static void backward(const Head& head, int rows, const float* of_outputs, const float* x, float* to, int activation,
                      bool adds) {
   const int columns = head.layer.in_columns;

@@ -1,5 +1,5 @@
-// A linear layer on a tile of samples, once a sample or at several positions along it: forward, and backward into sums of
-// weight gradients. A one-dimensional convolution is a linear layer at several positions.
+// A linear layer on a tile of samples, forward, and backward into sums of weight gradients. convolution.hpp has those that
+// are taken at several positions of a sample.
 //
 // Activations lie in slabs: row-major, (samples, columns). A layer reads some of a slab's columns and writes some of
 // another one's, whole vectors of them, so that branches are joined without a copy. What torch keeps in another order is
@@ -7,7 +7,7 @@
 #pragma once
 
 #include "fetching.hpp"
-#include "matmul.hpp"
+#include "sparse.hpp"
 
 namespace fused {
 
@@ -37,9 +37,10 @@ struct Arena {
 };
 
 // What layers compute in: a cell's product, [spread][columns of all gates]; what its later steps leave for earlier ones,
-// [2][spread][size]; and pairs, see floats_of_pairs. And what is fetched meanwhile.
+// [2][spread][size]; what they multiply, see floats_of_factors; and columns of few numbers. And what is fetched meanwhile.
 struct LayerScratch {
-  float *product, *carry, *pairs;
+  float *product, *carry, *factors;
+  int* few;
   Fetching* ahead;
 };
 
@@ -49,19 +50,23 @@ struct LayerParameters {
   float *weight_gradient, *bias_gradient;
 };
 
-enum Kind { linear, gated_mean, lstm, gru };
+enum Kind { linear, convolution, gated_mean, lstm, gru };
 
 // fused/trunk.py mirrors it, and says what the fields mean.
 struct LayerShape {
   int kind, activation;
   int in_pairs;                             // multiplies pairs of bfloat16
-  int in_slab, in_column, in_step, inputs;  // a patch of `inputs` columns for each position, in_step apart
-  int out_slab, out_column, outputs;        // whole vectors for each position, behind each other
-  int positions;
+  int in_slab, in_column, inputs;           // reads `inputs` columns; a convolution so many at each position
+  int out_slab, out_column, outputs;        // whole vectors; of a convolution for each position, behind each other
+  int positions, across;                    // of a convolution: in all, and in a line of them
+  int step_across, step_down;               // columns from one position to the next, and to the next line of them
+  int piece, piece_step;                    // columns that lie together in a line of a patch, and from one to the next
   int before_slab, extra_slab, state_column, size;  // of cells
   int weight_rows, weight_columns;                  // 0 for what has no weights
   const int *rows, *columns;  // of the weight matrix, for each of ours; -1 for padding
 };
+
+constexpr bool is_cell(const LayerShape& shape) { return shape.kind >= gated_mean; }
 
 struct Layer {
   LayerShape shape;
@@ -73,13 +78,19 @@ struct Layer {
   float* straight;    // [outputs][in_columns], in pairs [outputs / 2][in_columns]
   float* transposed;  // [inputs][outputs], in pairs [pairs_of(inputs)][outputs]
   float* bias;        // [outputs]
+  int* places;        // of a convolution: where each vector of a patch begins
   size_t sums;        // where its part of a chunk's gradients begins: [inputs][outputs], then [outputs]
 };
 
-// Floats that a layer needs for pairs of what it multiplies.
-static size_t floats_of_pairs(const LayerShape& shape) {
-  return shape.in_pairs ? tile / 2 * (size_t)(rounded_up(shape.inputs, lanes) + shape.outputs) + lanes : 0;
+// Floats that a layer needs for what it multiplies: pairs, or a convolution's patches.
+static size_t floats_of_factors(const LayerShape& shape) {
+  const size_t inputs = rounded_up(shape.inputs, lanes);
+  if (shape.in_pairs) return tile / 2 * (inputs + shape.outputs) + lanes;
+  return shape.kind == convolution ? tile * inputs + lanes : 0;
 }
+
+// Whether a layer looks for numbers that are not 0, which may be few in observations.
+static bool seeks_few(const LayerShape& shape) { return shape.in_slab == 0 && shape.inputs >= least_depth; }
 
 // Memory for a layer's weights; its shape is set.
 static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
@@ -92,6 +103,7 @@ static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
   layer.straight = arena.take((size_t)shape.outputs * layer.in_columns);
   layer.transposed = arena.take((size_t)shape.inputs * shape.outputs);
   layer.bias = arena.take(shape.outputs);
+  layer.places = (int*)arena.take(layer.in_columns / lanes);
   layer.are_in_order = true;
   for (int k = 0; k < shape.inputs; k++) layer.are_in_order &= shape.columns[k] == k;
   layer.sums = num_sums;
@@ -99,6 +111,9 @@ static void lay_out(Layer& layer, size_t& num_sums, Arena& arena) {
   if (!arena.block) return;
   memcpy(layer.rows, shape.rows, shape.outputs * sizeof(int));
   memcpy(layer.columns, shape.columns, shape.inputs * sizeof(int));
+  if (shape.kind != convolution) return;
+  for (int c = 0; c < shape.inputs; c += lanes)
+    layer.places[c / lanes] = c / shape.piece * shape.piece_step + c % shape.piece;
 }
 
 // Puts a row of torch's weights into both copies.
@@ -207,6 +222,40 @@ FUSED_INLINE Factors along_rows(int rows, const float* x, int stride, int column
   return {room, rounded_up(columns, lanes), pairs_of(rows)};
 }
 
+// Where pairs of a gradient lie, behind those of what a layer read.
+static float* behind_pairs(const LayerShape& shape, const LayerScratch& scratch) {
+  return scratch.factors + tile / 2 * (size_t)rounded_up(shape.inputs, lanes);
+}
+
+// The product of some rows and a layer's weights: of the numbers that are not 0 alone, if it looks for them and there are
+// few.
+template <class Terms, class Finish>
+FUSED_INLINE void multiply_rows(const Layer& layer, int rows, const Factors& read, const LayerScratch& scratch,
+                                Finish finish) {
+  const int outputs = layer.shape.outputs;
+  const auto initial = [&](int c) { return load(layer.bias + c); };
+  Few few{scratch.few};
+  if (seeks_few(layer.shape) && find_few(rows, read.numbers, read.stride, read.depth, few))
+    product_of_few<Terms>(few, rows, read.numbers, read.stride, layer.transposed, outputs, outputs, initial, finish);
+  else
+    product<Terms>(rows, read.numbers, read.stride, 1, read.depth, layer.transposed, outputs, outputs, initial, finish,
+                   [&] { fetch_some(*scratch.ahead); });
+}
+
+// Adds what some rows say of the gradient of a layer's weights, in the same way.
+template <class Terms>
+FUSED_INLINE void add_multiplied(const Layer& layer, const Factors& read, const Factors& of, float* sums,
+                                 const LayerScratch& scratch) {
+  const int inputs = layer.shape.inputs, outputs = layer.shape.outputs;
+  Few few{scratch.few};
+  if (seeks_few(layer.shape) && find_few(read.depth, read.numbers, read.stride, inputs, few))
+    add_transposed_product_of_few<Terms>(few, read.depth, read.numbers, read.stride, of.numbers, of.stride, outputs, sums,
+                                         outputs);
+  else
+    add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs, sums,
+                                  outputs);
+}
+
 // Adds the gradient of weights, given rows of what they multiplied and of the gradient at what came out.
 template <class Terms>
 FUSED_INLINE void add_weights_gradient(int samples, const float* x, int x_stride, int inputs, const float* d,
@@ -223,40 +272,39 @@ FUSED_INLINE void add_weights_gradient(int samples, const float* x, int x_stride
 }
 
 // ---- a linear layer's products --------------------------------------------------------------------------------------
+// Calls `use` with what goes behind a product: a relu's part of it. A tanh's comes after.
+template <class Use>
+FUSED_INLINE void with_relu(int activation, Use use) {
+  if (activation == relu_of)
+    use([](Vector x) { return larger((Vector){}, x); });
+  else
+    use([](Vector x) { return x; });
+}
+
 template <class Terms>
 FUSED_ALONE void forward_with(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
                               const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
-  const auto at_positions = [&](auto apply) {
-    for (int p = 0; p < shape.positions; p++) {
-      float* out = y + shape.out_column + p * shape.outputs;
-      const Factors read =
-          along_columns<Terms>(rows, x + shape.in_column + p * shape.in_step, x_stride, shape.inputs, scratch.pairs);
-      product<Terms>(
-          rows, read.numbers, read.stride, 1, read.depth, layer.transposed, shape.outputs, shape.outputs,
-          [&](int c) { return load(layer.bias + c); },
-          [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); },
-          [&] { fetch_some(*scratch.ahead); });
-    }
-  };
-  if (shape.activation == relu_of)
-    at_positions([](Vector x) { return larger((Vector){}, x); });
-  else
-    at_positions([](Vector x) { return x; });
-  if (shape.activation == tanh_of) apply_tanh(rows, shape.positions * shape.outputs, y + shape.out_column, y_stride);
+  float* const out = y + shape.out_column;
+  with_relu(shape.activation, [&](auto apply) {
+    const Factors read = along_columns<Terms>(rows, x + shape.in_column, x_stride, shape.inputs, scratch.factors);
+    multiply_rows<Terms>(layer, rows, read, scratch,
+                    [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); });
+  });
+  if (shape.activation == tanh_of) apply_tanh(rows, shape.outputs, out, y_stride);
 }
 
 template <class Terms>
 FUSED_ALONE void add_gradients_with(const Layer& layer, int samples, const float* x, int x_stride, const float* d,
-                                    int d_stride, float* sums, float* room) {
+                                    int d_stride, float* sums, const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
   float *weights = sums + layer.sums, *biases = weights + (size_t)shape.inputs * shape.outputs;
-  for (int p = 0; p < shape.positions; p++) {
-    const float* of_position = d + shape.out_column + p * shape.outputs;
-    add_weights_gradient<Terms>(samples, x + shape.in_column + p * shape.in_step, x_stride, shape.inputs, of_position,
-                                d_stride, shape.outputs, weights, shape.outputs, room);
-    add_up(samples, of_position, d_stride, shape.outputs, biases);
-  }
+  const float* const of_outputs = d + shape.out_column;
+  const Factors read =
+      along_rows<Terms>(samples, x + shape.in_column, x_stride, shape.inputs, scratch.factors);
+  const Factors of = along_rows<Terms>(samples, of_outputs, d_stride, shape.outputs, behind_pairs(shape, scratch));
+  add_multiplied<Terms>(layer, read, of, weights, scratch);
+  add_up(samples, of_outputs, d_stride, shape.outputs, biases);
 }
 
 template <class Terms>
@@ -264,16 +312,12 @@ FUSED_ALONE void backward_with(const Layer& layer, int rows, const float* d, int
                                int x_stride, int activation, bool adds, const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
   const auto at_inputs = [&](auto finish) {
-    for (int p = 0; p < shape.positions; p++) {
-      const int from = shape.in_column + p * shape.in_step;
-      const Factors of =
-          along_columns<Terms>(rows, d + shape.out_column + p * shape.outputs, d_stride, shape.outputs, scratch.pairs);
-      product<Terms>(
-          rows, of.numbers, of.stride, 1, of.depth, layer.straight, layer.in_columns, layer.in_columns,
-          [](int) { return (Vector){}; },
-          [&](int r, int c, Vector value) { finish(r * x_stride + from + c, value); },
-          [&] { fetch_some(*scratch.ahead); });
-    }
+    const Factors of = along_columns<Terms>(rows, d + shape.out_column, d_stride, shape.outputs, scratch.factors);
+    product<Terms>(
+        rows, of.numbers, of.stride, 1, of.depth, layer.straight, layer.in_columns, layer.in_columns,
+        [](int) { return (Vector){}; },
+        [&](int r, int c, Vector value) { finish(r * x_stride + shape.in_column + c, value); },
+        [&] { fetch_some(*scratch.ahead); });
   };
   if (adds) {
     at_inputs([&](int at, Vector value) { store(to + at, load(to + at) + value); });
@@ -281,29 +325,6 @@ FUSED_ALONE void backward_with(const Layer& layer, int rows, const float* d, int
   }
   with_gradient_of(activation, [&](auto through) {
     at_inputs([&](int at, Vector value) { store(to + at, through(load(x + at), value)); });
-  });
-}
-
-// From x, a slab's rows, to those of another, y; `rows` is a multiple of row_block.
-static void forward_linear(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
-                           const LayerScratch& scratch) {
-  with_terms(layer, [&](auto terms) { forward_with<decltype(terms)>(layer, rows, x, x_stride, y, y_stride, scratch); });
-}
-
-// Adds the gradients of weights and biases, given those of what the layer gave, d.
-static void add_gradients(const Layer& layer, int samples, const float* x, int x_stride, const float* d, int d_stride,
-                          float* sums, float* room) {
-  with_terms(layer, [&](auto terms) {
-    add_gradients_with<decltype(terms)>(layer, samples, x, x_stride, d, d_stride, sums, room);
-  });
-}
-
-// The gradient at what a layer read: written to `to`, through the activation that made it, where nothing else reads that;
-// or else added there.
-static void backward_linear(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
-                            int x_stride, int activation, bool adds, const LayerScratch& scratch) {
-  with_terms(layer, [&](auto terms) {
-    backward_with<decltype(terms)>(layer, rows, d, d_stride, x, to, x_stride, activation, adds, scratch);
   });
 }
 

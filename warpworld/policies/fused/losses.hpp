@@ -23,7 +23,7 @@ struct Loss {
 
 // The rows that there are, (B, ...); fused/calls.py mirrors it.
 struct Rows {
-  const float* observations;
+  Observed observations;
   const int32_t* actions;    // (B, heads); null with actions in a Box
   const float* box_actions;  // (B, dimensions), as drawn; null with choices
   const float *log_probs, *advantages, *returns, *values;

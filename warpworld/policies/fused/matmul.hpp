@@ -11,10 +11,10 @@ namespace fused {
 constexpr int tile = 96;       // samples that pass through a network together, so that all layers stay in the cache
 constexpr int row_block = 12;  // rows of a tile are a multiple of it
 
-// C = A B for `columns` columns from `column` on, in blocks of Rows x (Vectors * lanes).
+// C = A B for the columns from `column` on, in blocks of Rows x (Vectors * lanes).
 //
-// A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c]; `initial(c)` is what C's columns start from,
-// `finish(r, c, value)` stores, `between()` is called before each block.
+// A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c - column]; `initial(r, c)` is what C's numbers start
+// from, `finish(r, c, value)` stores, `between()` is called before each block.
 template <class Terms, int Rows, int Vectors, class Initial, class Finish, class Between>
 FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_stride, int step, int depth,
                                 const float* __restrict b, int b_stride, int column, Initial initial, Finish finish,
@@ -22,14 +22,12 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
   for (int row = 0; row < rows; row += Rows) {
     between();
     Vector sums[Rows][Vectors];
-    FUSED_UNROLL for (int v = 0; v < Vectors; v++) {
-      const Vector start = initial(column + v * lanes);
-      FUSED_UNROLL for (int r = 0; r < Rows; r++) sums[r][v] = start;
-    }
+    FUSED_UNROLL for (int r = 0; r < Rows; r++)
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = initial(row + r, column + v * lanes);
     const float* first = a + row * row_stride;
     for (int k = 0; k < depth; k++) {
       Vector terms[Vectors];
-      FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(b + k * b_stride + column + v * lanes);
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++) terms[v] = load(b + k * b_stride + v * lanes);
       FUSED_UNROLL for (int r = 0; r < Rows; r++) {
         const Vector factor = Terms::everywhere(first + r * row_stride + k * step);
         FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = Terms::add(sums[r][v], factor, terms[v]);
@@ -40,22 +38,57 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
   }
 }
 
+constexpr int panel_floats = 6 << 10;  // of B that are multiplied by all rows before others are: the first cache has them
+constexpr int rows_of_panels = tile / 2;  // below, copying takes longer than what it saves
+
+// The same where B is too deep for that: part after part of it, each copied where its rows lie side by side. Sums wait in
+// memory meanwhile, and are those of product_block, bit for bit.
+template <class Terms, int Rows, int Vectors, class Initial, class Finish, class Between>
+FUSED_ALONE void product_of_panels(int rows, const float* __restrict a, int row_stride, int step, int depth,
+                                   const float* __restrict b, int b_stride, int column, Initial initial, Finish finish,
+                                   Between between) {
+  constexpr int width = Vectors * lanes, most = panel_floats / width;
+  float panel[panel_floats], waiting[tile * width];
+  for (int first = 0; first < depth; first += most) {
+    const int some = depth - first < most ? depth - first : most;
+    const bool is_last = first + some == depth;
+    for (int k = 0; k < some; k++)
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++)
+        store(panel + k * width + v * lanes, load(b + (size_t)(first + k) * b_stride + v * lanes));
+    product_block<Terms, Rows, Vectors>(
+        rows, a + (size_t)first * step, row_stride, step, some, panel, width, column,
+        [&](int r, int c) { return first ? load(waiting + r * width + c - column) : initial(r, c); },
+        [&](int r, int c, Vector value) {
+          if (is_last)
+            finish(r, c, value);
+          else
+            store(waiting + r * width + c - column, value);
+        },
+        between);
+  }
+}
+
 // C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes).
 template <class Terms, class Initial, class Finish, class Between = void (*)()>
 FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
                           int columns, Initial initial, Finish finish, Between between = [] {}) {
+  const auto start = [&](int, int column) { return initial(column); };
   int c = 0;
+#define FUSED_BLOCKS(ROWS, VECTORS)                                                                             \
+  for (; columns - c >= VECTORS * lanes; c += VECTORS * lanes)                                                  \
+    if (rows >= rows_of_panels && depth > panel_floats / (VECTORS * lanes))                                     \
+      product_of_panels<Terms, ROWS, VECTORS>(rows, a, row_stride, step, depth, b + c, b_stride, c, start, finish, \
+                                              between);                                                         \
+    else                                                                                                        \
+      product_block<Terms, ROWS, VECTORS>(rows, a, row_stride, step, depth, b + c, b_stride, c, start, finish, between)
   if constexpr (registers == 32) {
-    for (; columns - c >= 4 * lanes; c += 4 * lanes)
-      product_block<Terms, 6, 4>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
-    for (; columns - c >= 2 * lanes; c += 2 * lanes)
-      product_block<Terms, 12, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
+    FUSED_BLOCKS(6, 4);
+    FUSED_BLOCKS(12, 2);
   } else {
-    for (; columns - c >= 2 * lanes; c += 2 * lanes)
-      product_block<Terms, 6, 2>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
+    FUSED_BLOCKS(6, 2);
   }
-  for (; c < columns; c += lanes)
-    product_block<Terms, 12, 1>(rows, a, row_stride, step, depth, b, b_stride, c, initial, finish, between);
+  FUSED_BLOCKS(12, 1);
+#undef FUSED_BLOCKS
 }
 
 // Adds the transposed product for rows `row` of the result on, as many blocks of Rows as there are; returns the first

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cpu/abi.hpp"
+#include "gathering.hpp"
 #include "gaussian.hpp"
 #include "head.hpp"
 
@@ -67,11 +68,12 @@ static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
 
 // A strip has at most `tile` agents, each with a state.
 static void lay_out_scratch(Model& model, int rows, Arena& arena) {
-  size_t row_floats = 0, gates = 0, cell = 0, state = 0, pairs = 0;
+  size_t row_floats = 0, gates = 0, cell = 0, state = 0, factors = 0, few = 0;
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];
     if (trunk.row_floats > row_floats) row_floats = trunk.row_floats;
-    if (trunk.pair_floats > pairs) pairs = trunk.pair_floats;
+    if (trunk.factor_floats > factors) factors = trunk.factor_floats;
+    if (trunk.few_ints > few) few = trunk.few_ints;
     if ((size_t)trunk.widest_gates > gates) gates = trunk.widest_gates;
     if ((size_t)trunk.widest_cell > cell) cell = trunk.widest_cell;
     if ((size_t)trunk.state_columns() > state) state = trunk.state_columns();
@@ -80,7 +82,7 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
     Scratch& scratch = model.scratch[i];
     if (i == model.num_learners) rows = tile;  // rows of a strip of one step
     scratch.slabs = arena.take(row_floats * rows);
-    scratch.layers = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(pairs),
+    scratch.layers = {arena.take(gates * tile), arena.take(2 * cell * tile), arena.take(factors), (int*)arena.take(few),
                       (Fetching*)arena.take(sizeof(Fetching) / sizeof(float))};
     scratch.state = arena.take(state * tile);
     scratch.after = arena.take(state * tile);

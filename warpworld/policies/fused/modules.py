@@ -45,16 +45,17 @@ def linear_of(module: nn.Module) -> nn.Linear:
     return module
 
 
-def convolution_of(module: nn.Module) -> nn.Conv1d:
-    """The module, a one-dimensional convolution as packaged encoders have it.
+def convolution_of(module: nn.Module) -> nn.Conv1d | nn.Conv2d:
+    """The module, a convolution of one dimension or two as packaged encoders have it.
 
     Raises:
         UnfitError: it is something else.
     """
-    if type(module) is nn.Conv2d:
-        raise UnfitError("it sees pictures of two dimensions, whose convolutions are torch's")
-    if type(module) is not nn.Conv1d or module.bias is None:
+    if not isinstance(module, nn.Conv1d | nn.Conv2d) or module.bias is None:
         raise UnfitError(f"it has a {type(module).__name__} where a convolution with a bias is expected")
+    given = tuple(module.padding), module.dilation, module.groups
+    if given != ((0,) * len(module.kernel_size), (1,) * len(module.kernel_size), 1):
+        raise UnfitError(f"it has a {module}, where a convolution without padding, dilation or groups is expected")
     return module
 
 

@@ -6,6 +6,7 @@ import ctypes
 import weakref
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from typing_extensions import Self
@@ -20,6 +21,7 @@ from warpworld.policies.fused.calls import (
     LayerParameters,
     Loss,
     ModelShape,
+    Observed,
     Places,
     Runs,
     StepsCall,
@@ -43,7 +45,8 @@ class FusedNetworks:
     for any number of workers. A call from one thread at a time.
 
     Attributes:
-        most_workers: how many workers have memory to act in, at least one per core.
+        reads_bytes: whether observations may be bytes, uint8 or flags, in place of float32.
+        most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
 
     Args:
         model: a packaged model that ``architecture_of`` takes.
@@ -52,6 +55,7 @@ class FusedNetworks:
         log_std: with actions in a Box, (outputs of the actor,) float32, the logarithm of each dimension's width; None
             with choices.
         precision: of the products of all layers but the last ones; sums are float32 in any.
+        of_bytes: see ``what_bytes_say``; None if observations are floats alone.
 
     Raises:
         BuildError: the library does not compile here.
@@ -65,14 +69,15 @@ class FusedNetworks:
         num_workers: int | None = None,
         log_std: nn.Parameter | None = None,
         precision: str = FLOAT32,
+        of_bytes: np.ndarray | None = None,
     ) -> None:
         compiled = library()
         try:
             lanes = compiled.function("fused_lanes", returns=_INT)()
-            self._architecture = built = architecture_of(model, lanes, precision != FLOAT32)
+            self._architecture = built = architecture_of(model, lanes, precision != FLOAT32, of_bytes)
         except UnfitError as reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
-        self.head_sizes, self._log_std = tuple(head_sizes), log_std
+        self.head_sizes, self._log_std, self.reads_bytes = tuple(head_sizes), log_std, of_bytes is not None
         self._made_with = self.head_sizes, num_workers, log_std, precision
         expected = sum(self.head_sizes) if log_std is None else len(log_std)
         if built.num_outputs != expected or built.num_values > 1:
@@ -150,13 +155,13 @@ class FusedNetworks:
 
     # ---- forward -----------------------------------------------------------------------------------------------------
     def outputs(self, observations: Tensor) -> Tensor:
-        """The actor's outputs: (..., features) float32 -> (..., outputs) float32, without gradient."""
+        """The actor's outputs: (..., features) -> (..., outputs) float32, without gradient."""
         rows, outputs = self._rows(observations), self._made(observations, self.num_outputs)
         self._forward(0, rows, rows.numel() // self.features, 1, outputs=outputs)
         return outputs
 
     def value(self, observations: Tensor) -> Tensor:
-        """The critic's values: (..., features) float32 -> (...) float32, without gradient."""
+        """The critic's values: (..., features) -> (...) float32, without gradient."""
         rows, values = self._rows(observations), self._made(observations)
         self._forward(1, rows, rows.numel() // self.features, 1, values=values)
         return values
@@ -165,7 +170,7 @@ class FusedNetworks:
         """Advance agents with memory by one step, without gradient.
 
         Args:
-            observations: (..., features) float32.
+            observations: (..., features).
             state: (..., state size) float32, before the step.
 
         Returns:
@@ -183,7 +188,7 @@ class FusedNetworks:
         """Advance each of S agents through several steps, without gradient.
 
         Args:
-            observations: (T, S, features) float32.
+            observations: (T, S, features).
             state: (S, state size) float32, before the first step.
             starts: (T, S) bool, where the state is zeroed before the step.
 
@@ -198,8 +203,13 @@ class FusedNetworks:
         return outputs, values
 
     def _rows(self, observations: Tensor) -> Tensor:
-        check("observations", observations, torch.float32, (*observations.shape[:-1], self.features))
-        return observations.float()
+        dtype = self.dtype_of(observations)
+        check("observations", observations, dtype, (*observations.shape[:-1], self.features))
+        return observations.to(dtype)
+
+    def dtype_of(self, observations: Tensor) -> torch.dtype:
+        """The dtype that observations must have: uint8 if they have it and may, else float32."""
+        return torch.uint8 if self.reads_bytes and observations.dtype == torch.uint8 else torch.float32
 
     def _made(self, observations: Tensor, *width: int) -> Tensor:
         return torch.empty((*observations.shape[:-1], *width))
@@ -208,7 +218,7 @@ class FusedNetworks:
         call, runs = self._forward_calls[which], Runs.of(rows)
         if runs is None:
             rows, runs = rows.contiguous(), Runs(1, 1)
-        call.observations = rows.data_ptr()
+        call.observations = Observed.of(rows)
         call.runs, call.places = runs, Places(count, steps, 1, count, None)
         for name in ("states", "starts", "outputs", "values", "after"):
             setattr(call, name, tensors[name].data_ptr() if name in tensors else None)

@@ -4,7 +4,7 @@
 // multiplies each step's, so some rows may be nobody's. Without a memory a strip is a tile of samples, of one step.
 #pragma once
 
-#include "layer.hpp"
+#include "convolution.hpp"
 
 namespace fused {
 
@@ -39,6 +39,14 @@ struct Runs {
 
   bool are_apart() const { return length != stride; }
   int64_t place(int64_t row) const { return row / length * stride + row % length; }
+};
+
+// Rows of observations; fused/calls.py mirrors it.
+struct Observed {
+  const void* first;
+  int64_t number_bytes;  // of a number: 4 of floats, 1 of bytes, which gathering.hpp makes floats of
+
+  const char* row(int64_t number, int features) const { return (const char*)first + number * features * number_bytes; }
 };
 
 }  // namespace fused

@@ -19,6 +19,7 @@ struct TrunkShape {
   const LayerShape* layers;
   int features;          // numbers in an observation
   const int* gathered;   // (columns of slab 0,): which feature lies there, -1 for padding; null where all lie in order
+  const int* of_bytes;   // (columns of slab 0,): what a byte there says, see gathering.hpp; null where none may be read
   int top;               // the slab that heads read
   int state_parts, part_size;  // of the recurrent state
   int steps_multiply;    // a cell multiplies each step's rows
@@ -30,10 +31,10 @@ struct Trunk {
   TrunkShape shape;
   Layer layers[max_layers];
   SlabShape slabs[max_slabs];
-  int* gathered;
+  int *gathered, *of_bytes;
   size_t row_floats;  // of all slabs and gradients, a row
   int widest_gates, widest_cell;
-  size_t pair_floats;  // of its layers, the most
+  size_t factor_floats, few_ints;  // of its layers, the most
 
   int state_columns() const { return shape.state_parts * rounded_up(shape.part_size, lanes); }
 };
@@ -52,11 +53,18 @@ struct Slabs {
   float *values[max_slabs], *deltas[max_slabs];
 };
 
+static int* copied(const int* from, int count, Arena& arena) {
+  if (!from) return nullptr;
+  int* const to = (int*)arena.take(count);
+  if (arena.block) memcpy(to, from, count * sizeof(int));
+  return to;
+}
+
 static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Arena& arena) {
   trunk.shape = shape;
   trunk.row_floats = 0;
   trunk.widest_gates = trunk.widest_cell = 0;
-  trunk.pair_floats = 0;
+  trunk.factor_floats = trunk.few_ints = 0;
   for (int i = 0; i < shape.num_slabs; i++) {
     trunk.slabs[i] = shape.slabs[i];
     trunk.row_floats += rounded_up(shape.slabs[i].columns, lanes) * (i > 0 && shape.slabs[i].is_kept ? 2 : 1);
@@ -64,17 +72,17 @@ static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Are
   for (int i = 0; i < shape.num_layers; i++) {
     trunk.layers[i].shape = shape.layers[i];
     lay_out(trunk.layers[i], num_sums, arena);
-    const size_t pairs = floats_of_pairs(shape.layers[i]);
-    if (pairs > trunk.pair_floats) trunk.pair_floats = pairs;
-    if (shape.layers[i].kind == linear) continue;
+    const size_t factors = floats_of_factors(shape.layers[i]);
+    if (factors > trunk.factor_floats) trunk.factor_floats = factors;
+    if (seeks_few(shape.layers[i]) && ints_of_few(shape.layers[i].inputs) > trunk.few_ints)
+      trunk.few_ints = ints_of_few(shape.layers[i].inputs);
+    if (!is_cell(shape.layers[i])) continue;
     const int size = rounded_up(shape.layers[i].size, lanes);
     if (shape.layers[i].outputs > trunk.widest_gates) trunk.widest_gates = shape.layers[i].outputs;
     if (size > trunk.widest_cell) trunk.widest_cell = size;
   }
-  trunk.gathered = nullptr;
-  if (!shape.gathered) return;
-  trunk.gathered = (int*)arena.take(shape.slabs[0].columns);
-  if (arena.block) memcpy(trunk.gathered, shape.gathered, shape.slabs[0].columns * sizeof(int));
+  trunk.gathered = copied(shape.gathered, shape.slabs[0].columns, arena);
+  trunk.of_bytes = copied(shape.of_bytes, shape.slabs[0].columns, arena);
 }
 
 static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {
@@ -90,46 +98,6 @@ static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {
     slabs.deltas[i] = i > 0 && trunk.slabs[i].is_kept ? take(trunk.slabs[i].columns) : slabs.values[i];
   }
   return slabs;
-}
-
-constexpr int ahead = 12;  // rows that are fetched before they are copied
-
-// Copies a row of so many features; calling memcpy takes longer than copying a few.
-FUSED_INLINE void copy_row(int count, const float* from, float* to) {
-  int c = 0;
-  for (; count - c >= 4; c += 4) {
-    float few[4];
-    memcpy(few, from + c, sizeof few);
-    memcpy(to + c, few, sizeof few);
-  }
-  for (; c < count; c++) {
-    to[c] = from[c];
-    __asm__ volatile("" ::: "memory");  // keeps the loop from becoming a call
-  }
-}
-
-// Puts the observations at `places` into slab 0; zeros where there is none.
-static void gather(const Trunk& trunk, int rows, const int64_t* places, const float* observations, float* x) {
-  const int columns = trunk.slabs[0].columns, features = trunk.shape.features;
-  const int64_t fetched = fetched_of(features * sizeof(float));
-  for (int r = 0; r < rows; r++, x += columns) {
-    const float* row = observations + places[r] * features;
-    if (r + ahead < rows && places[r + ahead] >= 0)
-      fetch((const char*)(observations + places[r + ahead] * features), fetched);
-    if (places[r] < 0)
-      memset(x, 0, columns * sizeof(float));
-    else if (!trunk.gathered)
-      copy_row(columns, row, x);
-    else
-      for (int c = 0; c < columns; c++) x[c] = trunk.gathered[c] < 0 ? 0.0f : row[trunk.gathered[c]];
-  }
-}
-
-// Whether what one trunk reads lies where another one reads the same.
-static bool is_gathered_alike(const Trunk& one, const Trunk& other) {
-  const int columns = one.slabs[0].columns;
-  if (columns != other.slabs[0].columns || !one.gathered != !other.gathered) return false;
-  return !one.gathered || memcmp(one.gathered, other.gathered, columns * sizeof(int)) == 0;
 }
 
 static CellSlabs cell_slabs(const Slabs& slabs, const LayerShape& shape) {
@@ -165,14 +133,14 @@ static void forward(const Trunk& trunk, const Strip& strip, const Slabs& slabs, 
   for (int i = 0; i < trunk.shape.num_layers; i++) {
     const Layer& layer = trunk.layers[i];
     const LayerShape& shape = layer.shape;
-    if (shape.kind != linear) {
+    if (is_cell(shape)) {
       forward_cell(layer, strip, cell_slabs(slabs, shape), scratch.layers);
       continue;
     }
     const int from = trunk.slabs[shape.in_slab].columns, to = trunk.slabs[shape.out_slab].columns;
     for_tiles(strip.rows, [&](int first, int rows) {
-      forward_linear(layer, rows, slabs.values[shape.in_slab] + (size_t)first * from, from,
-                     slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.layers);
+      forward(layer, rows, slabs.values[shape.in_slab] + (size_t)first * from, from,
+              slabs.values[shape.out_slab] + (size_t)first * to, to, scratch.layers);
     });
   }
 }
@@ -211,7 +179,7 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
       through_activation(out.activation, slabs.values[shape.out_slab], d, (size_t)strip.rows * out.columns);
       is_through[shape.out_slab] = true;
     }
-    if (shape.kind != linear) {
+    if (is_cell(shape)) {
       backward_cell(layer, strip, cell_slabs(slabs, shape), scratch.layers, sums);
       continue;
     }
@@ -220,10 +188,10 @@ static void backward(const Trunk& trunk, const Strip& strip, int samples, const 
     for_tiles(strip.rows, [&](int first, int rows) {
       const int live = samples - first < rows ? samples - first : rows;
       const float *of_tile = d + (size_t)first * out.columns, *read = x + (size_t)first * in.columns;
-      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.layers.pairs);
+      add_gradients(layer, live, read, in.columns, of_tile, out.columns, sums, scratch.layers);
       if (shape.in_slab)
-        backward_linear(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns,
-                        in.activation, in.is_summed, scratch.layers);
+        backward(layer, rows, of_tile, out.columns, read, to + (size_t)first * in.columns, in.columns, in.activation,
+                 in.is_summed, scratch.layers);
     });
   }
 }

@@ -7,6 +7,7 @@ a convolution, lies where a product reads it without a copy: position by positio
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -27,9 +28,10 @@ class Kind(IntEnum):
     """Enum of layer.hpp."""
 
     LINEAR = 0
-    GATED_MEAN = 1
-    LSTM = 2
-    GRU = 3
+    CONVOLUTION = 1
+    GATED_MEAN = 2
+    LSTM = 3
+    GRU = 4
 
 
 # ---- structs of layer.hpp, trunk.hpp and head.hpp --------------------------------------------------------------------
@@ -39,8 +41,9 @@ class _SlabShape(ctypes.Structure):
 
 class _LayerShape(ctypes.Structure):
     _fields_ = [
-        *((name, _INT) for name in ("kind", "activation", "in_pairs", "in_slab", "in_column", "in_step", "inputs")),
-        *((name, _INT) for name in ("out_slab", "out_column", "outputs", "positions")),
+        *((name, _INT) for name in ("kind", "activation", "in_pairs", "in_slab", "in_column", "inputs")),
+        *((name, _INT) for name in ("out_slab", "out_column", "outputs", "positions", "across")),
+        *((name, _INT) for name in ("step_across", "step_down", "piece", "piece_step")),
         *((name, _INT) for name in ("before_slab", "extra_slab", "state_column", "size")),
         *((name, _INT) for name in ("weight_rows", "weight_columns")),
         *((name, _POINTER) for name in ("rows", "columns")),
@@ -52,7 +55,7 @@ class TrunkShape(ctypes.Structure):
 
     _fields_ = [
         *(("num_slabs", _INT), ("num_layers", _INT), ("slabs", _POINTER), ("layers", _POINTER)),
-        *(("features", _INT), ("gathered", _POINTER), ("top", _INT)),
+        *(("features", _INT), ("gathered", _POINTER), ("of_bytes", _POINTER), ("top", _INT)),
         *(("state_parts", _INT), ("part_size", _INT), ("steps_multiply", _INT)),
     ]
 
@@ -75,13 +78,38 @@ class View:
         slab: its number.
         first: of the columns.
         holds: (columns,) int32, which of the numbers, in torch's order, lies in each column; ``PADDING`` for zeros.
-        positions: the numbers are so many channels at each of these positions; 1 for a vector.
+        grid: height and width of a picture, whose pixels lie line by line, each with its channels; (1, 1) of a vector,
+            and a height of 1 for pixels in one line.
     """
 
     slab: int
     first: int
     holds: np.ndarray
-    positions: int = 1
+    grid: tuple[int, int] = (1, 1)
+
+    @property
+    def positions(self) -> int:
+        """Number of pixels."""
+        return self.grid[0] * self.grid[1]
+
+    @property
+    def width(self) -> int:
+        """Columns of a pixel."""
+        return len(self.holds) // self.positions
+
+
+@dataclass(frozen=True)
+class Window:
+    """Patches of a picture that a convolution reads; fields of layer.hpp's LayerShape, in columns."""
+
+    across: int = 1
+    step_across: int = 0
+    step_down: int = 0
+    piece: int = 0
+    piece_step: int = 0
+
+
+_WHOLE = Window()  # of what is no convolution
 
 
 @dataclass
@@ -97,13 +125,12 @@ class _Layer:
     kind: Kind
     activation: Activation
     read: View
-    inputs: int  # columns at each position
-    step: int
     written: View
     outputs: int
     rows: np.ndarray
     columns: np.ndarray
     weights: Weights | None = None
+    window: Window = _WHOLE
     before_slab: int = 0
     extra_slab: int = 0
     state_column: int = 0
@@ -117,12 +144,12 @@ class _Layer:
             in_pairs=in_pairs and matrix is not None,
             in_slab=self.read.slab,
             in_column=self.read.first,
-            in_step=self.step,
-            inputs=self.inputs,
+            inputs=len(self.columns),
             out_slab=self.written.slab,
             out_column=self.written.first,
             outputs=self.outputs,
             positions=self.written.positions,
+            **vars(self.window),
             before_slab=self.before_slab,
             extra_slab=self.extra_slab,
             state_column=self.state_column,
@@ -142,6 +169,7 @@ class Trunk:
         features: numbers in an observation.
         lanes: floats of a vector.
         in_pairs: layers multiply pairs of bfloat16.
+        of_bytes: (features,) int32, what a byte in place of each says; None where observations are never bytes.
         weights: of the layers that have some, in their order.
         state_parts, part_size: numbers in an agent's state, and how they are made up.
     """
@@ -149,6 +177,7 @@ class Trunk:
     features: int
     lanes: int
     in_pairs: bool = False
+    of_bytes: np.ndarray | None = None
     weights: list[Weights] = field(default_factory=list)
     state_parts: int = 0
     part_size: int = 0
@@ -157,6 +186,7 @@ class Trunk:
     def __post_init__(self) -> None:
         self._slabs, self._layers = [_Slab(self.features)], list[_Layer]()
         self._observed: np.ndarray | None = None
+        self._of_bytes: np.ndarray | None = None
         self.top = self.observation()
 
     @property
@@ -180,16 +210,23 @@ class Trunk:
 
     def parts(self, shapes: Sequence[tuple[int, ...]]) -> list[View]:
         """The parts of an observation; what has channels and pixels lies pixel by pixel."""
-        views, order, first = [], list[int](), 0
+        views, order, first, column = [], list[np.ndarray](), 0, 0
         for shape in shapes:
-            channels, positions = (shape[0], shape[1]) if len(shape) == 2 else (shape[0], 1)
-            holds = np.arange(channels * positions, dtype=np.int32).reshape(channels, positions).T.ravel()
-            views.append(View(0, first, np.ascontiguousarray(holds), positions))
-            order += [first + int(number) for number in holds]
-            first += len(holds)
-        if order != sorted(order):
-            self._observed = np.array(order, np.int32)
+            holds, grid = self._pixels(shape) if len(shape) > 1 else (np.arange(shape[0], dtype=np.int32), (1, 1))
+            views.append(View(0, column, holds, grid))
+            order.append(np.where(holds < 0, PADDING, first + holds).astype(np.int32))
+            first, column = first + math.prod(shape), column + len(holds)
+        gathered = np.concatenate(order)
+        if not np.array_equal(gathered, np.arange(self.features)):
+            self._observed, self._slabs[0].columns = gathered, len(gathered)
         return views
+
+    def _pixels(self, shape: tuple[int, ...]) -> tuple[np.ndarray, tuple[int, int]]:
+        """Numbers of a picture pixel by pixel, and its grid; with pairs, each pixel has an even number of columns."""
+        channels, height, width = shape[0], 1 if len(shape) == 2 else shape[1], shape[-1]
+        numbers = np.arange(math.prod(shape), dtype=np.int32).reshape(channels, height * width).T
+        odd = [(0, 0), (0, channels % 2 if self.in_pairs else 0)]
+        return np.pad(numbers, odd, constant_values=PADDING).ravel(), (height, width)
 
     # ---- layers ------------------------------------------------------------------------------------------------------
     def slab(self, columns: int, activation: Activation = Activation.PLAIN, is_kept: bool = False) -> int:
@@ -217,27 +254,33 @@ class Trunk:
         rows = self.padded(len(weights[0]), groups)
         slab, first = into or (self.slab(len(rows), activation), 0)
         written = View(slab, first, rows)
-        self._add(Kind.LINEAR, activation, read, len(read.holds), 0, written, rows, read.holds, weights)
+        self._add(Kind.LINEAR, activation, read, written, rows, read.holds, weights)
         return written
 
-    def convolution(self, layer: nn.Conv1d, read: View, activation: Activation) -> View:
-        """A one-dimensional convolution without padding."""
-        kernel, stride, outputs = layer.kernel_size[0], layer.stride[0], layer.out_channels
-        width = len(read.holds) // read.positions  # columns at a position
-        positions = (read.positions - kernel) // stride + 1
-        # weights that the columns of a patch meet
-        channel = np.where(np.arange(width) < layer.in_channels, np.arange(width), PADDING)
-        places = channel[None, :] * kernel + np.arange(kernel)[:, None]  # of the weights of an output
-        columns = np.where(channel[None, :] < 0, PADDING, places).astype(np.int32).ravel()
+    def convolution(self, layer: nn.Conv1d | nn.Conv2d, read: View, activation: Activation) -> View:
+        """A convolution without padding, of one dimension or two."""
+        (down, across), (stride_down, stride_across) = _two(layer.kernel_size), _two(layer.stride)
+        (height, width), pixel = read.grid, read.width
+        grid = (height - down) // stride_down + 1, (width - across) // stride_across + 1
+        # weights that the columns of a patch meet, (lines, pixels of a line, columns of a pixel)
+        channel = np.where(np.arange(pixel) < layer.in_channels, np.arange(pixel), PADDING)
+        place = np.arange(down)[:, None, None] * across + np.arange(across)[None, :, None]
+        columns = np.where(channel < 0, PADDING, channel * down * across + place).astype(np.int32).ravel()
         # numbers of torch's flattened output, as they are written
-        rows = self.padded(outputs)
+        rows, positions = self.padded(layer.out_channels), grid[0] * grid[1]
         at_positions = np.arange(positions)[:, None]
         holds = np.where(rows[None, :] < 0, PADDING, rows[None, :] * positions + at_positions).astype(np.int32).ravel()
         # the layer
-        written = View(self.slab(len(holds), activation), 0, holds, positions)
+        written = View(self.slab(len(holds), activation), 0, holds, grid)
+        window = Window(
+            across=grid[1],
+            step_across=stride_across * pixel,
+            step_down=stride_down * width * pixel,
+            piece=across * pixel,
+            piece_step=width * pixel,
+        )
         assert layer.bias is not None
-        weights = layer.weight, layer.bias
-        self._add(Kind.LINEAR, activation, read, kernel * width, stride * width, written, rows, columns, weights)
+        self._add(Kind.CONVOLUTION, activation, read, written, rows, columns, (layer.weight, layer.bias), window)
         self._slabs[read.slab].readers += 1  # patches overlap, or leave something out: gradients are added to zeros
         return written
 
@@ -246,19 +289,15 @@ class Trunk:
         kind: Kind,
         activation: Activation,
         read: View,
-        inputs: int,
-        step: int,
         written: View,
         rows: np.ndarray,
         columns: np.ndarray,
         weights: Weights,
+        window: Window = _WHOLE,
     ) -> None:
         self._slabs[read.slab].readers += 1
-        self._layers.append(
-            _Layer(
-                kind, activation, read, inputs, step, written, len(rows), rows, np.ascontiguousarray(columns), weights
-            )
-        )
+        columns = np.ascontiguousarray(columns)
+        self._layers.append(_Layer(kind, activation, read, written, len(rows), rows, columns, weights, window))
         self.weights.append(weights)
 
     def padded(self, count: int, groups: int = 1) -> np.ndarray:
@@ -291,7 +330,7 @@ class Trunk:
         before, extra = (0, 0) if weights is None else (self.slab(columns), self.slab(columns))
         self._layers.append(
             _Layer(
-                *(kind, Activation.PLAIN, gates, columns, 0, written, len(gates.holds), gates.holds, holds, weights),
+                *(kind, Activation.PLAIN, gates, written, len(gates.holds), gates.holds, holds, weights, _WHOLE),
                 *(before, extra, part * size, size),
             )
         )
@@ -309,6 +348,10 @@ class Trunk:
             top = View(0, 0, self._observed)
             self._slabs[0].columns = len(self._observed)
         self.top = top
+        if self.of_bytes is not None:
+            if self._observed is None:
+                self._observed = np.arange(self.features, dtype=np.int32)
+            self._of_bytes = np.where(self._observed < 0, 0, self.of_bytes[self._observed]).astype(np.int32)
 
     def shape(self) -> TrunkShape:
         """Structure for ``fused_make``; the memory that it points to lives as long as this object."""
@@ -327,8 +370,14 @@ class Trunk:
             layers=ctypes.addressof(self._native[1]),
             features=self.features,
             gathered=None if self._observed is None else self._observed.ctypes.data,
+            of_bytes=None if self._of_bytes is None else self._of_bytes.ctypes.data,
             top=self.top.slab,
             state_parts=self.state_parts,
             part_size=self.part_size,
             steps_multiply=self.steps_multiply,
         )
+
+
+def _two(sizes: tuple[int, ...]) -> tuple[int, int]:
+    """Sizes of a convolution in height and width, from those of one dimension or of two."""
+    return (1, sizes[0]) if len(sizes) == 1 else (sizes[0], sizes[1])

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from warpworld.policies import FLOAT32
-from warpworld.policies.fused.calls import Places, TransitionRows, checked
+from warpworld.policies.fused.calls import Observed, Places, TransitionRows, checked
 from warpworld.policies.fused.networks import FusedNetworks
 
 
@@ -102,7 +102,7 @@ class FusedValues(FusedNetworks):
         count, call = len(observations), self._gradient_call
         seen = checked("observations", observations, torch.float32, (count, self.features))
         done = checked("actions", actions, torch.int32, (count, len(self.head_sizes)))
-        call.rows.observations, call.rows.actions = seen.data_ptr(), done.data_ptr()
+        call.rows.observations, call.rows.actions = Observed.of(seen), done.data_ptr()
         call.of_outputs, call.transitions = None, ctypes.addressof(rows)
         call.sequences, call.places = count, Places(count, 1, 1, count, None)
         self._point_to_gradients()
@@ -115,7 +115,7 @@ class FusedValues(FusedNetworks):
         """Gradients of the weights in the order of ``_tensors``, from (T, S, choices) at the values."""
         (steps, agents), call = rows.shape[:2], self._gradient_call
         rows, of_values = rows.contiguous(), of_values.contiguous()
-        call.rows.observations = rows.data_ptr()
+        call.rows.observations = Observed.of(rows)
         call.of_outputs, call.transitions = of_values.data_ptr(), None
         call.sequences, call.places = agents, Places(agents, steps, 1, agents, None)
         call.states = None if states is None else states.data_ptr()

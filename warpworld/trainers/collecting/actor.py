@@ -149,6 +149,14 @@ class Actor:
         return self._joined_observations in self._world.data
 
     @property
+    def joined(self) -> tuple[list[Tensor], Tensor]:
+        """Parts of what the group sees, (num_envs, size, numbers) each, and the rows that they are put together in.
+
+        There are no parts where the rows are the world's own array. It needs a sealed world.
+        """
+        return self._parts, self._seen
+
+    @property
     def playing(self) -> list[tuple[Player, Seen, Tensor]]:
         """Players of the moment, each with its observations and the place of its outputs; needs a sealed world."""
         return [(self.policy if slot is None else slot.player, seen, outputs) for slot, seen, outputs in self._ranges]

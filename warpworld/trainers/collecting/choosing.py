@@ -44,7 +44,7 @@ def choose_acting(
     """
     at_once = most_steps(num_steps, graph_steps)
     needs_python = recorders.call_python or world.checks_actions
-    in_one_call = in_one_call and world.runs_on_host and len(world.environment.parts) == 1
+    in_one_call = in_one_call and world.runs_on_host and len(world.environment.parts) < 2
     if in_one_call and not needs_python and all(acts_in_cpp(actor) for actor in actors):
         return InOneCall(WholeSteps(world, actors, recorders, num_steps, ROW), recorders)
     step = _choose_step(world, actors, kernels, recorders)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from warpworld.managers import Step
 from warpworld.policies import Policy, RememberingPolicy
-from warpworld.policies.fused import FusedActing, FusedNetworks, fused_actor
+from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player, decide, distribution_of
 from warpworld.trainers.collecting.recorders import Recorders
@@ -34,7 +34,7 @@ class WholeSteps:
 
     def __init__(self, world: World, actors: Sequence[Actor], recorders: Recorders, num_steps: int, row: str) -> None:
         self._world, self._actors = world, actors
-        self._acting = list[FusedActing]()
+        self._joining, self._acting = list[Joining](), list[FusedActing]()
         self._zeroed = list[Tensor]()
         acting = [step for actor in actors for step in self._steps(actor)]
         self.run = world.steps_between([*acting, *recorders.copies()], recorders.steps_after(), num_steps, row)
@@ -50,8 +50,11 @@ class WholeSteps:
                 first = seen.envs.start or 0
                 acting.append(FusedActing(networks, seen.observations, outputs, first, num_envs, remembered))
         self._acting += acting
+        joining = [Joining(*actor.joined)] if actor.joins else []
+        self._joining += joining
         forgets = [] if memory is None else [memory.forget_step()]
-        return [*forgets, *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+        seeing = [part.step for part in joining]
+        return [*forgets, *seeing, *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
 
     def begin(self) -> None:
         """Take in weights, which may change between two rollouts and at no other time."""
@@ -74,7 +77,7 @@ def networks_of(player: Player) -> FusedNetworks | None:
 
 def acts_in_cpp(actor: Actor) -> bool:
     """Whether every player of a group acts in C++ or at random."""
-    if actor.joins:
+    if actor.joins and not Joining.takes(*actor.joined):
         return False
     size = 0 if actor.memory is None else actor.memory.state_size
     return all(

@@ -76,7 +76,9 @@ class ByAutograd(Gradients):
 
 
 class InCpp(Gradients):
-    """Computes gradients in C++: without autograd, and without a copy of rows but of bytes. It takes Adam's steps, too.
+    """Computes gradients in C++ without autograd, and takes Adam's steps.
+
+    Rows are not copied, but for features of bytes among which are choices or floats.
 
     Args:
         learner: an algorithm that has ``loss_terms``.
@@ -88,11 +90,12 @@ class InCpp(Gradients):
         super().__init__(learner)
         self._networks, self._terms = networks, terms
         learner.parameters.native = self._adam = FusedAdam()
+        self._reads_rows = learner.policy.preprocessing is None or networks.reads_bytes
 
     def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Implement ``Gradients``."""
-        # images get four times as large: their features are made of one minibatch at a time
-        of_all = self._of_all(rows) if self.learner.policy.preprocessing is None else None
+        # bytes get four times as large: their features are made of one minibatch at a time
+        of_all = self._of_all(rows) if self._reads_rows else None
         loss = self._terms().in_cpp()
         for part in epoch.shuffled.split(epoch.lengths):
             if not len(part):
@@ -108,7 +111,7 @@ class InCpp(Gradients):
         """Implement ``Gradients``, without Python between the steps, where Adam's are C++'s."""
         learner, rate = self.learner, self.learner.rate
         step = learner.parameters.native_step(learner.settings.max_grad_norm)
-        is_able = learner.passes_in_cpp and learner.policy.preprocessing is None and all(epoch.lengths)
+        is_able = learner.passes_in_cpp and self._reads_rows and all(epoch.lengths)
         if step is None or not is_able:
             return None
         rule, loss = () if rate is None else (rate.rule, rate.has_moved), self._terms().in_cpp()
@@ -127,5 +130,6 @@ class InCpp(Gradients):
         return one_torch_thread()
 
     def _of_all(self, rows: Experience) -> FusedGradients:
-        seen = self.learner.policy.features(rows.rows.observations)
+        observations = rows.rows.observations
+        seen = observations if self._networks.reads_bytes else self.learner.policy.features(observations)
         return self._networks.gradients(rows.with_columns(observations=seen))
