@@ -15,7 +15,6 @@ import tree_sitter_cuda
 import warpworld.managers.cpu.backend
 import warpworld.runs.curve
 import warpworld.trainers.algorithms.ppo
-import warpworld.trainers.session.final_summary
 import warpworld.trainers.session.session
 import warpworld.trainers.trainer
 from warpworld.cli.main import COMMANDS

@@ -111,6 +111,8 @@ def cannot_write(path: Path, error: OSError) -> RunError:
 
 def plain(value: Any) -> Any:
     """``value`` as JSON can say it: tensors and NumPy scalars as numbers, nan and infinities as None."""
+    if type(value) is int or (type(value) is float and math.isfinite(value)):  # as most are
+        return value
     if isinstance(value, Mapping):
         return {str(name): plain(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):

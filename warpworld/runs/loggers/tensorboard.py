@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import socket
@@ -80,6 +81,7 @@ class TensorBoard(Logger):
         return (self.folder / name).open("xb")
 
 
+@functools.cache
 def tag_of(name: str) -> str:
     """TensorBoard's name of a metric."""
     if name in _COUNTERS:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Mapping
-from statistics import fmean, median, pstdev
+from collections.abc import Collection, Mapping
+from statistics import fmean, median
 from typing import Any, TypeGuard
 
 from warpworld.config import LearnerConfig, RunConfig
@@ -66,7 +66,7 @@ class _Policy:
             if self._recent.is_full and self._recent.value is not None:
                 self._returns.append(self._recent.value)
             if len(self._returns) == READINGS:
-                self._best = max(self._best, (fmean(self._returns), pstdev(self._returns)))
+                self._best = max(self._best, (fmean(self._returns), _deviation(self._returns)))
         # entropy, beside the first
         if _is_finite(entropy):
             if math.isnan(self._first_entropy):
@@ -86,7 +86,7 @@ class _Policy:
         if len(self._entropies) < READINGS or len(self._returns) < READINGS or self._first_entropy <= 0:
             return
         now, (best, deviation) = fmean(self._returns), self._best
-        has_fallen = best - now > FALL * max(deviation, pstdev(self._returns)) and best - now > 0.05 * abs(best)
+        has_fallen = best - now > FALL * max(deviation, _deviation(self._returns)) and best - now > 0.05 * abs(best)
         if has_fallen and max(map(abs, self._entropies)) < DEAD * self._first_entropy:
             self._warn(
                 "dead",
@@ -115,6 +115,12 @@ class _Policy:
         reward = "" if cause == "dead" else "smaller rewards"
         attempts = " or ".join(filter(None, [*known, reward]))
         logger.warning("policy '%s' has stopped learning: %s. Try %s", self._name, what, attempts)
+
+
+def _deviation(values: Collection[float]) -> float:
+    """Standard deviation in floats: that of ``statistics`` is exact, and takes long in every iteration."""
+    mean = fmean(values)
+    return math.sqrt(fmean((value - mean) ** 2 for value in values))
 
 
 def _is_finite(value: Any) -> TypeGuard[float]:
