@@ -98,16 +98,16 @@ class External(Environment):
             self._envs = self._opened(num_envs, self._seed)
             return
         self.parts = ranges_of(num_envs, self.params.parts)
-        self._envs = self._parts = Parts(
+        self._parts = Parts(
             lambda envs: self._opened(envs.stop - envs.start, (self._seed + envs.start) % _SEEDS), self.parts
         )
+        self._envs = self._parts
 
     def close(self) -> None:
         """Close the library's envs."""
         if self._envs is not None:
             self._envs.close()
-        self._envs = self._parts = None
-        self._has_begun = False
+        self._envs, self._parts, self._has_begun = None, None, False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> External:
         """Refused: what a library's envs hold is theirs."""

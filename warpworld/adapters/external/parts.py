@@ -38,6 +38,7 @@ class Parts:
 
     Attributes:
         ranges: the envs of each part.
+        requested: arrays on request, which all parts have alike.
 
     Args:
         opened: opens the envs of a range.
@@ -55,16 +56,12 @@ class Parts:
         self._threads = ThreadPoolExecutor(len(self._parts), NAME)
         self._steps: list[Future[Outcome] | None] = [None] * len(self._parts)
         self._shown: list[Observations] = []  # by each part, last
+        self.requested = self._parts[0].requested
 
     @property
     def groups(self) -> tuple[Group, ...]:
         """Agents in groups, which all parts have alike."""
         return self._parts[0].groups
-
-    @property
-    def requested(self) -> tuple[str, ...]:
-        """Arrays on request, which all parts have alike."""
-        return self._parts[0].requested
 
     @property
     def action_mask(self) -> np.ndarray | None:
@@ -77,6 +74,7 @@ class Parts:
         self._shown = [
             self._of_part(number, lambda part, own: part.reset(seed + own.start)) for number in range(len(self._parts))
         ]
+        self.requested = self._parts[0].requested
         return _all_observations(self._shown)
 
     def start(self, number: int, actions: Mapping[str, np.ndarray]) -> None:
@@ -90,7 +88,7 @@ class Parts:
         self._steps[number] = self._threads.submit(
             self._of_part,
             number,
-            lambda part, _: part.step(own),  # type: ignore[arg-type]
+            lambda part, _: part.step(own),
         )
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
@@ -150,7 +148,7 @@ class Parts:
 
 def _all_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
     """Outcomes of all parts, one behind the other."""
-    columns = {}
+    columns = dict[str, Any]()
     for column in fields(Outcome):
         values = [getattr(outcome, column.name) for outcome in outcomes]
         if column.name == "observations":

@@ -137,7 +137,7 @@ def architecture_of(
     elif isinstance(model, Recurrent | Shared):
         layers = [model.actor_layer, model.critic_layer]
         trunk = _trunk(model, layers, lanes, in_pairs, of_bytes)
-        built = Architecture([trunk], *(_head(0, trunk, layer) for layer in layers))
+        built = Architecture([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
     else:
         assert isinstance(model, MLP | MultiInput)
         parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]

@@ -129,5 +129,5 @@ def fused_actor(policy: Policy) -> FusedNetworks | None:
     kind, own = type(policy), vars(policy)
     is_usual = kind.outputs is Policy.outputs and kind.features is Policy.features
     if isinstance(policy, RecurrentPolicy):
-        is_usual = is_usual and kind.step is RecurrentPolicy.step and policy.value_scale is None
+        is_usual = is_usual and type(policy).step is RecurrentPolicy.step and policy.value_scale is None
     return fused if is_plain and is_usual and not {"outputs", "features", "step"} & own.keys() else None
