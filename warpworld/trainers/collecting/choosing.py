@@ -46,7 +46,8 @@ def choose_acting(
     needs_python = recorders.call_python or world.checks_actions
     in_one_call = in_one_call and world.runs_on_host and len(world.environment.parts) < 2
     if in_one_call and not needs_python and all(acts_in_cpp(actor) for actor in actors):
-        return InOneCall(WholeSteps(world, actors, recorders, num_steps, ROW), recorders)
+        recording = recorders.copies(), recorders.steps_after()
+        return InOneCall(WholeSteps(world, actors, recording, num_steps, ROW), recorders)
     step = _choose_step(world, actors, kernels, recorders)
     if not world.captures or not at_once:
         return StepByStep(step, recorders, num_steps)

@@ -11,7 +11,6 @@ from warpworld.policies import Policy, RememberingPolicy
 from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player, decide, distribution_of
-from warpworld.trainers.collecting.recorders import Recorders
 from warpworld.world import World
 
 
@@ -27,17 +26,24 @@ class WholeSteps:
     Args:
         world: a sealed world, of which every group has its actor here.
         actors: of which ``acts_in_cpp`` holds.
-        recorders: of the run; what they do in a step is part of it.
+        recording: what records a step when every player has acted, and what moves on behind it.
         num_steps: T.
         row: name of the array with the row that is recorded next, which is counted up after each step.
     """
 
-    def __init__(self, world: World, actors: Sequence[Actor], recorders: Recorders, num_steps: int, row: str) -> None:
+    def __init__(
+        self,
+        world: World,
+        actors: Sequence[Actor],
+        recording: tuple[Sequence[Step], Sequence[Step]],
+        num_steps: int,
+        row: str,
+    ) -> None:
         self._world, self._actors = world, actors
         self._joining, self._acting = list[Joining](), list[FusedActing]()
         self._zeroed = list[Tensor]()
-        acting = [step for actor in actors for step in self._steps(actor)]
-        self.run = world.steps_between([*acting, *recorders.copies()], recorders.steps_after(), num_steps, row)
+        acting, (record, move_on) = [step for actor in actors for step in self._steps(actor)], recording
+        self.run = world.steps_between([*acting, *record], move_on, num_steps, row)
 
     def _steps(self, actor: Actor) -> list[Step]:
         acting, num_envs, memory = [], self._world.num_envs, actor.memory
