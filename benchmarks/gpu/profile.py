@@ -19,7 +19,10 @@ from .trace import Event, busy, largest_gap, record
 
 SAMPLERS = ("ww_entry_sample", "ww_entry_act")
 ENV = ("ww_entry_step", "ww_entry_reset", "ww_entry_idle")  # idle: the world's own work with no kernel behind it
-UPDATE = tuple(f"ww_entry_{name}" for name in ("estimate", "moments", "losses", "diagnose", "backward", "draw_keys"))
+UPDATE = tuple(
+    f"ww_entry_{name}"
+    for name in ("estimate", "moments", "losses", "diagnose", "backward", "draw_keys", "gradients", "add_up", "limit")
+)
 OURS = "ww_"  # how all kernels that the package emits begin
 FILL = "FillFunctor"  # of torch's zero_(), which no policy calls
 WARM_UP, REPEATS = 3, 5
@@ -31,8 +34,9 @@ def profile_iterations(context: Context) -> None:
     said = []
     for case in context.in_time((TAG_GRIDWORLD, TAG_CONTINUOUS), lambda case: case.name):
         shares = profile(context, case.smaller(4, 3) if context.quick else case)
-        calls = context.figures["rows"][-1]["host_calls"]
-        said.append(f"{case.name} idle {shares['idle']:.0%}, {calls} calls of the host an iteration")
+        row = context.figures["rows"][-1]
+        counts = f"{row['host_calls']} calls of the host and {row['update_events']} events of updates an iteration"
+        said.append(f"{case.name} idle {shares['idle']:.0%}, {counts}")
     context.report(headline=", ".join(said))
 
 
@@ -55,6 +59,7 @@ def profile(context: Context, case: Case) -> dict[str, float]:
         shares=shares,
         largest_gap_share=gaps_of(events, seconds),
         device_events=len(events),
+        update_events=kinds_of(events).count("update"),
         host_calls=calls,
         longest=_longest(events),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -38,11 +38,14 @@ from warpworld.eyes.plans.bake import Bake
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
+from warpworld.policies import MLP, Categorical, ObservationNormaliser, Policy
 from warpworld.trainers.algorithms.a2c import A2CSettings
+from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.updates import layer_backward
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.perceptron_gradients import PerceptronKernels, perceptron_kernels
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
@@ -165,6 +168,34 @@ def test_policies_that_act_in_a_kernel(
     check(source)
 
 
+# policies whose gradient is a kernel: what is read, choices of each head, hidden layers, activation
+LEARNT: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], Literal["tanh", "relu"]]] = {
+    "the packaged config's": (21, (5,), (32, 32), "tanh"),
+    "wider blocks": (4, (2,), (64, 64), "tanh"),
+    "all of a block's memory": (46, (2, 3), (64, 64), "relu"),
+    "one layer": (10, (3, 5, 4), (128,), "tanh"),
+    "no hidden layer": (5, (2, 2), (), "tanh"),
+    "many choices": (40, (60,), (60, 32), "relu"),
+}
+
+
+def kernels_of_gradients(name: str) -> PerceptronKernels | None:
+    features, heads, hidden, activation = LEARNT[name]
+    model = MLP(box(features), sum(heads), hidden_sizes=hidden, activation=activation)
+    policy = Policy(model, Categorical(heads), ObservationNormaliser(features))
+    world = warpworld.make("cartpole", num_envs=2, device="cpu")
+    return perceptron_kernels(policy, FlatParameters(policy, 1e-3), world)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", LEARNT)
+def test_gradients_of_perceptrons(
+    network: str, sources: list[KernelSource], check: Callable[[KernelSource], None]
+) -> None:
+    assert kernels_of_gradients(network) is not None
+    check(sources[-1])
+
+
 @pytest.mark.slow
 def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
     world = warpworld.make("tag_continuous", num_envs=2, device="cpu")
@@ -194,6 +225,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     assert remembering["agent"] is not None
     give_kernels(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu"))
     assert choice_loss(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu")) is not None
+    assert kernels_of_gradients("the packaged config's") is not None
     layer_backward.LayerKernels(warpworld.make("cartpole", num_envs=2, device="cpu"), 128, 64, True)
     core = {source.path: source for source in sources if is_own_kernel(source.path)}
     assert sorted(core) == sorted(

@@ -20,11 +20,13 @@ class HostCalls(TorchDispatchMode):
 
     Attributes:
         counts: by name.
+        nodes: of each graph that was replayed, in order.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.counts: Counter[str] = Counter()
+        self.nodes: list[int] = []
         self._of_host: dict[int, torch.Tensor] = {}
 
     def __enter__(self) -> HostCalls:
@@ -50,6 +52,7 @@ class HostCalls(TorchDispatchMode):
 
     def _replayed(self, graph: RecordedGraph) -> None:
         self.counts["graph"] += 1
+        self.nodes.append(graph.num_nodes)
         with _disable_current_modes():
             graph.repeat()
 

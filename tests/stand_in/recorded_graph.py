@@ -50,6 +50,11 @@ class RecordedGraph(TorchDispatchMode):
         """Take a kernel in."""
         self._work.append(launch)
 
+    @property
+    def num_nodes(self) -> int:
+        """Number of kernels and operations in it."""
+        return len(self._work)
+
     def replay(self) -> None:
         """Do all of it, in order; what counts replays hears of it."""
         self.replayed(self)
@@ -75,7 +80,8 @@ class RecordedGraph(TorchDispatchMode):
         written = [tensor for tensor in written if tensor is not None]
         self._overwritten += [(tensor, tensor.detach().clone()) for tensor in written]
         result = operation(*args, **kwargs)
-        if written or not _is_view(operation):
+        is_work = operation.namespace != "profiler"  # a name for the profiler is none
+        if is_work and (written or not _is_view(operation)):
             self._work.append(_again(operation, args, kwargs, None if written else result))
         return result
 

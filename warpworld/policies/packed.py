@@ -69,23 +69,38 @@ def perceptron_of(policy: Policy) -> Perceptron | str:
     if type(distribution) not in (Categorical, Gaussian):
         return f"it acts by a {type(distribution).__name__}"
     # layers and activations of its actor
-    linear = [layer for layer in list(model.actor_layers)[::2] if _is_plain(layer)]
-    between = list(model.actor_layers)[1::2]
-    kinds = {type(layer) for layer in between}
-    is_regular = len(kinds) <= 1 and kinds <= _ACTIVATIONS.keys() and len(linear) == len(between) + 1
-    if not is_regular:
-        return "its actor is not linear layers in float32 with tanh or relu between each two"
-    if any(module._forward_hooks or module._forward_pre_hooks for module in model.actor_layers.modules()):
-        return "its actor has forward hooks"
+    layers = _layers_of(model.actor_layers)
+    if isinstance(layers, str):
+        return f"its actor {layers}"
     # sizes that fit the kernel
-    widths = (linear[0].in_features, *(layer.out_features for layer in linear))
-    if len(between) > MAX_HIDDEN or max(widths[1:]) > MAX_WIDTH or widths[0] > MAX_FEATURES:
+    widths, activation = layers
+    if len(widths) > MAX_HIDDEN + 2 or max(widths[1:]) > MAX_WIDTH or widths[0] > MAX_FEATURES:
         return (
             f"its actor has widths {' - '.join(map(str, widths))}; the kernel takes up to {MAX_FEATURES} inputs and "
             f"{MAX_HIDDEN} hidden layers of up to {MAX_WIDTH}, with as many outputs"
         )
-    activation = _ACTIVATIONS[kinds.pop()] if kinds else "tanh"
     return Perceptron(widths, activation, policy.normaliser is not None, isinstance(distribution, Gaussian))
+
+
+def critic_of(policy: Policy) -> tuple[tuple[int, ...], str] | None:
+    """Widths and activation of a policy's critic, if its actor is a ``Perceptron``; None if it is not such layers."""
+    assert isinstance(policy.model, MLP)
+    layers = _layers_of(policy.model.critic_layers)
+    return None if isinstance(layers, str) else layers
+
+
+def _layers_of(network: nn.Sequential) -> tuple[tuple[int, ...], str] | str:
+    """Widths and activation of linear layers in float32, or what the network has or is instead."""
+    linear = [layer for layer in list(network)[::2] if _is_plain(layer)]
+    between = list(network)[1::2]
+    kinds = {type(layer) for layer in between}
+    is_regular = len(kinds) <= 1 and kinds <= _ACTIVATIONS.keys() and len(linear) == len(between) + 1
+    if not is_regular:
+        return "is not linear layers in float32 with tanh or relu between each two"
+    if any(module._forward_hooks or module._forward_pre_hooks for module in network.modules()):
+        return "has forward hooks"
+    widths = (linear[0].in_features, *(layer.out_features for layer in linear))
+    return widths, _ACTIVATIONS[kinds.pop()] if kinds else "tanh"
 
 
 def _is_plain(layer: nn.Module) -> TypeIs[nn.Linear]:

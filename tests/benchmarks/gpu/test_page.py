@@ -102,6 +102,7 @@ def test_the_trainers_own_iteration_is_profiled(monkeypatch: pytest.MonkeyPatch,
     assert trainers[0].iteration == profile.WARM_UP + profile.REPEATS + 1
     assert row["profiled_seconds"] == 20 and 0 < row["seconds_per_iteration"] < 20
     assert row["host_calls"] == 7
+    assert row["update_events"] == 2
     assert row["longest"][0]["seconds"] == 0.5 and row["device_events"] == len(ITERATION)
 
 

@@ -16,7 +16,10 @@ from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.targets.gae import gae
 from warpworld.trainers.algorithms.targets.vtrace import vtrace
+from warpworld.trainers.algorithms.updates import one_kernel
+from warpworld.trainers.algorithms.updates.kernel_gradients import ByKernels
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
+from warpworld.trainers.algorithms.updates.one_kernel import InOneKernel
 from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.trainer import Trainer
 
@@ -184,6 +187,23 @@ def test_captured_targets_are_those_of_the_functions() -> None:
             torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("way", ["cartpole", "agents that leave", "segments", "all that may change"])
+def test_small_perceptrons_learn_in_one_kernel_what_torch_would_learn(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, metrics = trained(WAYS[way], 4)
+    gradients = [each.updates.gradients for each in mine.algorithms.values()]  # type: ignore[attr-defined]
+    assert all(isinstance(each, InOneKernel) and each.norm is not None for each in gradients)
+    monkeypatch.setattr(one_kernel, "perceptron_kernels", lambda *given: None)
+    other, expected = trained(WAYS[way], 4)
+    kinds = [type(each.updates.gradients) for each in other.algorithms.values()]  # type: ignore[attr-defined]
+    assert set(kinds) == {ByKernels}
+    of_losses = [name for name in metrics[0] if name.startswith("losses/")]
+    assert of_losses
+    for name in of_losses:
+        assert metrics[0][name] == pytest.approx(expected[0][name], rel=1e-4, abs=1e-5)
+
+
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Grows with each pass over rows that Python does."""
     done, make_pass = list[int](), Updates._pass
@@ -246,11 +266,13 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     learners: Any = list(trainer.algorithms.values())
     epochs = [int(each.updates.passes.tensors()[0]) for each in learners]
     losses = sum(n * each.settings.num_minibatches for n, each in zip(epochs, learners, strict=True))
-    # acting, step, reset; permutations; advantages; moments, losses and diagnostics of a minibatch
-    captured = trainer.collector.num_steps * 3 + sum(epochs) + len(learners) + 3 * losses
+    # acting, step, reset; permutations and moments; advantages; gradient, sums and length of a minibatch
+    captured = trainer.collector.num_steps * 3 + 2 * sum(epochs) + len(learners) + 3 * losses
     return {**calls.counts, "kernels": len(launches) - captured}
 
 
+@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.stand_in
 def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
     """With all of the config's steps, passes and minibatches."""
@@ -259,6 +281,27 @@ def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
     assert sum(counts.values()) <= 12
 
 
+@pytest.mark.heavy
+@pytest.mark.long
+@pytest.mark.stand_in
+def test_a_minibatch_is_few_nodes_of_its_update_s_graph() -> None:
+    """Gradient, sums, length, and Adam's two; the stand-in copies a rate that is on the GPU already."""
+    fewer = ["trainer.num_envs=8", "trainer.num_steps=20", "trainer.total_env_steps=960", "saving.log_every=5"]
+    trainer = Trainer(load_config("tag_gridworld", fewer))
+    for _ in range(2):
+        trainer._iterate()
+    calls = HostCalls()
+    with calls:
+        trainer._iterate()
+    _, *updates = calls.nodes
+    learners: Any = list(trainer.algorithms.values())
+    minibatches = [each.num_epochs * each.settings.num_minibatches for each in learners]
+    assert minibatches == [160, 160] and len(updates) == 2
+    assert max(updates) <= 7 * 160  # with targets, passes and diagnostics
+
+
+@pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.stand_in
 def test_a_rate_that_follows_the_divergence_is_not_read_between_steps(stand_in: StandIn) -> None:
     names, settings = ("tagger", "runner"), {"anneal_lr": "false", "desired_kl": 0.01, "kl_coef": 0.1}

@@ -7,7 +7,7 @@ from torch import nn
 
 from warpworld.config import config_from_dict
 from warpworld.trainers.algorithms.ppo import PPO
-from warpworld.trainers.algorithms.updates.kernel_gradients import ByKernels
+from warpworld.trainers.algorithms.updates.one_kernel import InOneKernel
 from warpworld.trainers.trainer import Trainer
 
 
@@ -56,7 +56,7 @@ def test_kernels_take_updates_where_networks_may_run_without_torch(fused: bool) 
     )
     layers = [module for module in trainer.policies["agent"].modules() if isinstance(module, nn.Linear)]  # type: ignore[union-attr]
     assert any(hasattr(layer, "backward_kernels") for layer in layers) is fused
-    assert isinstance(trainer.algorithms["agent"].updates.gradients, ByKernels) is fused  # type: ignore[attr-defined]
+    assert isinstance(trainer.algorithms["agent"].updates.gradients, InOneKernel) is fused  # type: ignore[attr-defined]
 
 
 def test_a_class_that_says_what_its_loss_is_made_of_keeps_that() -> None:

@@ -24,15 +24,23 @@ class TensorKernels:
         constants: of the file.
         names: of its kernels.
         lanes: threads of an env: few, since an env that finds no work costs its block's launch.
+        exactly: whether kernels need so many; else fewer will do, as on a cpu.
     """
 
     def __init__(
-        self, world: World, source: Path, constants: Mapping[str, int], names: Sequence[str], lanes: int
+        self,
+        world: World,
+        source: Path,
+        constants: Mapping[str, int],
+        names: Sequence[str],
+        lanes: int,
+        exactly: bool = False,
     ) -> None:
         self._world, self._programs = world, dict[tuple[str, tuple[float, ...]], Callable[[], None]]()
         settings = {"NUM_AGENTS": 1, LEAST_BLOCKS: 1, **constants}  # more blocks make some of them spill registers
         self._functions = world.kernels(source, settings)
-        self._functions.build([Kernel(name, (1, lanes), own_env_only=False) for name in names])
+        threads = lanes if exactly else (1, lanes)
+        self._functions.build([Kernel(name, threads, own_env_only=False) for name in names])
 
     @property
     def num_envs(self) -> int:

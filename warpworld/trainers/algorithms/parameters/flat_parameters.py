@@ -117,8 +117,16 @@ class FlatParameters:
             self.optimizer.param_groups[0]["lr"] = rate
 
     @spanned(STEP)
-    def step(self, max_grad_norm: float = math.inf) -> Tensor:
-        """Scale the gradient down to a length, step along it, and return its length before scaling, ()."""
+    def step(self, max_grad_norm: float = math.inf, norm: Tensor | None = None) -> Tensor:
+        """Scale the gradient down to a length, step along it, and return its length before scaling, ().
+
+        Args:
+            max_grad_norm: the length.
+            norm: its length before, of a gradient that is scaled down already; None for others.
+        """
+        if norm is not None:
+            self.optimizer.step()
+            return norm
         return self._stepper()(self.optimizer, self.vector, max_grad_norm)
 
     def native_step(self, max_grad_norm: float = math.inf) -> int | None:

@@ -73,8 +73,8 @@ class ChoiceLoss(TensorKernels):
         """
         count = len(rows)
         envs = min(-(-count // self._lanes), MOST_ENVS, self.num_envs)
-        columns = _columns(rows)  # held until the kernels are launched
-        data = [0 if column is None else column.data_ptr() for column in columns]
+        columns = columns_of(rows)  # held until the kernels are launched
+        data = addresses_of(columns)
         outputs, values = outputs.detach().contiguous(), values.detach().contiguous()
         of_outputs, of_values = torch.empty_like(outputs), torch.empty_like(values)
         numbers = outputs.new_empty(envs, MOMENTS + FIGURES, dtype=torch.float64)
@@ -87,20 +87,28 @@ class ChoiceLoss(TensorKernels):
         # losses and gradients
         tensors = [tensor.data_ptr() for tensor in (outputs, values, of_outputs, of_values)]
         places = (moments if needs_moments else 0, self._head_sizes.data_ptr(), figures)
-        flags = (terms.surrogate, terms.clip_value_loss, terms.normalise_advantages, NORM_EPS)
-        settings = [
-            part for each in (terms.clip_coef, terms.ent_coef, terms.vf_coef, terms.kl_coef) for part in _setting(each)
-        ]
-        self.launch("losses", (), (*data, *tensors, *places, *settings, *flags, count), envs)
+        self.launch("losses", (), (*data, *tensors, *places, *numbers_of(terms), count), envs)
         self.launch("diagnose", (), (figures, found.data_ptr(), envs), 1)
         return of_outputs, of_values, dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
 
-def _columns(rows: Batch) -> list[Tensor | None]:
+def columns_of(rows: Batch) -> list[Tensor | None]:
     """The tensors that the kernels' struct Rows points to, contiguous; None where rows have no such column."""
     floats = rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance
     own = rows.actions, *floats, rows.mask, rows.action_masks
     return [None if column is None else column.contiguous() for column in own]
+
+
+def addresses_of(tensors: Sequence[Tensor | None]) -> list[int]:
+    """Addresses for the kernels, 0 for None."""
+    return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
+
+
+def numbers_of(terms: LossTerms) -> list[float]:
+    """Fields of the kernels' structs Coefficients and Loss."""
+    coefficients = (terms.clip_coef, terms.ent_coef, terms.vf_coef, terms.kl_coef)
+    flags = (terms.surrogate, terms.clip_value_loss, terms.normalise_advantages, NORM_EPS)
+    return [part for each in coefficients for part in _setting(each)] + list(flags)
 
 
 def _setting(value: float | Tensor) -> tuple[int, float]:

@@ -15,6 +15,7 @@ from warpworld.trainers.algorithms.updates.gradients import ByAutograd, Gradient
 from warpworld.trainers.algorithms.updates.kernel_gradients import ByKernels
 from warpworld.trainers.algorithms.updates.layer_backward import give_backward_kernels
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
+from warpworld.trainers.algorithms.updates.one_kernel import in_one_kernel
 from warpworld.trainers.algorithms.updates.shared_updates import SharedUpdates
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Updates
@@ -45,16 +46,16 @@ def _gradients_on_host(learner: Learner) -> Gradients:
 
 
 def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
-    """By kernels, for losses and the way back through narrow layers, where there are such and they are wanted."""
+    """By kernels, where there are such and they are wanted: for all of it, or for losses and the way back by layers."""
     if not collector.uses_kernels:
         return ByAutograd(learner)
-    give_backward_kernels(learner.policy, collector.world)
-    loss = choice_loss(learner.policy, collector.world)
-    return (
-        ByAutograd(learner)
-        if loss is None or learner.loss_terms() is None
-        else ByKernels(learner, loss, _terms_of(learner))
-    )
+    world, policy = collector.world, learner.policy
+    give_backward_kernels(policy, world)
+    loss = choice_loss(policy, world)
+    if loss is None or learner.loss_terms() is None:
+        return ByAutograd(learner)
+    terms = _terms_of(learner)
+    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, world)
 
 
 def _terms_of(learner: Learner) -> Terms:

@@ -20,9 +20,14 @@ from warpworld.trainers.spans import LOSS, PASSES, span
 class Gradients(ABC):
     """Computes the gradients of an epoch's minibatches.
 
+    Attributes:
+        norm: length that the latest gradient had before it was scaled down, (); None if it has not been scaled.
+
     Args:
         learner: the algorithm.
     """
+
+    norm: Tensor | None = None
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner

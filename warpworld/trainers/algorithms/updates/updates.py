@@ -178,7 +178,8 @@ class Updates:
         """One step along the present gradient; adds its length to the loss's diagnostics."""
         if self.learner.rate is not None and diagnostics:
             self.learner.rate.follow(diagnostics["approx_kl"])
-        return {**diagnostics, "grad_norm": self.learner.parameters.step(self.learner.settings.max_grad_norm)}
+        norm = self.learner.parameters.step(self.learner.settings.max_grad_norm, self.gradients.norm)
+        return {**diagnostics, "grad_norm": norm}
 
     # ---- diagnostics -------------------------------------------------------------------------------------------------
     def _variances(self, returns: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:

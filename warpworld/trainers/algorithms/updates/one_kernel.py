@@ -1,0 +1,53 @@
+"""Gradients of whole minibatches by a kernel, where CUDA graphs are captured and networks are small perceptrons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from warpworld.trainers.algorithms.experience import Experience
+from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.learner import Learner, Terms
+from warpworld.trainers.algorithms.updates.minibatches import Epoch
+from warpworld.trainers.algorithms.updates.perceptron_gradients import PerceptronKernels, perceptron_kernels
+from warpworld.world import World
+
+
+def in_one_kernel(learner: Learner, others: Gradients, terms: Terms, world: World) -> Gradients:
+    """Gradients by a kernel if the learner's policy has such networks, and else the others.
+
+    Args:
+        learner: the algorithm.
+        others: computes gradients without that kernel.
+        terms: of the present loss.
+        world: that is not sealed.
+    """
+    kernels = perceptron_kernels(learner.policy, learner.parameters, world)
+    return others if kernels is None else InOneKernel(learner, others, terms, kernels)
+
+
+class InOneKernel(Gradients):
+    """Computes the whole gradient of a minibatch in a kernel, for rows that it takes.
+
+    Args:
+        learner: the algorithm.
+        others: computes the gradients of other rows.
+        terms: of its present loss.
+        kernels: of the gradient.
+    """
+
+    def __init__(self, learner: Learner, others: Gradients, terms: Terms, kernels: PerceptronKernels) -> None:
+        super().__init__(learner)
+        self._others, self._terms, self._kernels = others, terms, kernels
+
+    def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
+        """Implement ``Gradients``."""
+        if not self._kernels.takes(rows, epoch):
+            self.norm = None
+            yield from self._others(rows, epoch)
+            return
+        longest = self.learner.settings.max_grad_norm
+        for norm, diagnostics in self._kernels(rows.rows, epoch, self._terms(), longest):
+            self.norm = norm
+            yield diagnostics
