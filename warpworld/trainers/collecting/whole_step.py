@@ -45,7 +45,11 @@ class WholeStep:
         self._acting += acting
         joining = [Joining(*actor.joined)] if actor.joins else []
         self._joining += joining
-        return [*(part.step for part in joining), *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+        return [
+            *(part.step for part in joining),
+            *(part.step for part in acting),
+            actor.sampler.step(at_random=actor.is_random),
+        ]
 
     def begin(self) -> None:
         """Take in weights, which may change between two rollouts and at no other time."""
