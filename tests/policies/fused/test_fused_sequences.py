@@ -214,6 +214,10 @@ def with_eye() -> Policy:
 @pytest.mark.parametrize(
     ("policy", "reason"),
     [
+        (
+            policy_of("lstm", Box(0.0, 1.0, (4, 80, 80))),
+            "it has a memory behind convolutions of 25,472 numbers, more than the 16,384 that are kept for each step",
+        ),
         (with_eye(), "its encoder is a Eye, none of the packaged ones"),
         (policy_of("lstm", recurrent_layers=2), "its LSTM has 2 layers where one is expected"),
         (policy_of("gru", recurrent_layers=3), "its GRU has 3 layers where one is expected"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from gymnasium.spaces import Box, flatdim
 from torch import Tensor, nn
 
 from tests.policies.fused.fused_sequences import BRANCHES, CHOICES, KINDS, PERCEPTRON, PIXELS, VECTOR
@@ -27,6 +28,7 @@ from warpworld.policies import (
 from warpworld.policies.fused import FusedValues, fuse, fuse_copy, fused_networks
 
 HEADS = (3, 2)  # of CHOICES
+PICTURE = Box(0.0, 1.0, (2, 9, 10))
 WIDE = 1e-5
 
 
@@ -73,12 +75,12 @@ def check_alike(own: Tensor, exact: Tensor) -> None:
     assert (own.double() - exact).abs().max() < WIDE * max(1.0, float(exact.abs().max()))
 
 
-@pytest.mark.parametrize("seen", [VECTOR, PIXELS], ids=["vector", "pixels"])
+@pytest.mark.parametrize("seen", [VECTOR, PIXELS, PICTURE], ids=["vector", "pixels", "picture"])
 @pytest.mark.parametrize("dueling", [True, False])
 @pytest.mark.parametrize("rows", [1, 7, 300])
 def test_values_and_gradients_are_those_of_torch(rows: int, dueling: bool, seen: Any) -> None:
     policy = q_policy(dueling=dueling, seen=seen, team=not dueling)
-    exact, features = in_float64(policy), 5 if seen is VECTOR else 98
+    exact, features = in_float64(policy), flatdim(seen)
     assert fuse(policy, required=True) and isinstance(policy.model.fused, FusedValues)
     observations, at_values = normal(rows, features), normal(rows, 5)
     with torch.no_grad():

@@ -34,6 +34,7 @@ from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weig
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 VALUE_NETWORKS = (QNetwork, TeamQNetwork, RecurrentQNetwork, RecurrentTeamQNetwork)
+MOST_PIXELS = 1 << 14  # numbers of a step kept for all steps of some agents: 200 MB for 24 of them and 128 steps
 _FLAG, _SHARE = 0, 256  # where what a byte says begins, in the numbers of gathering.hpp
 
 
@@ -149,6 +150,11 @@ def architecture_of(
     for trunk in built.trunks:
         if trunk.num_layers > MAX_LAYERS or trunk.num_slabs > MAX_SLABS:
             raise UnfitError(f"it has {trunk.num_layers} layers before its last, more than {MAX_LAYERS}")
+        if trunk.state_parts and trunk.num_pixels > MOST_PIXELS:
+            raise UnfitError(
+                f"it has a memory behind convolutions of {trunk.num_pixels:,} numbers, more than the {MOST_PIXELS:,} "
+                "that are kept for each step of a sequence"
+            )
     return built
 
 

@@ -277,8 +277,9 @@ int fused_lanes() { return fused::lanes; }
 int fused_has_pairs() { return fused::has_pairs; }
 
 void fused_free(fused::Model* model) {
-  free(model->block);
-  free(model->scratch_block);
+  using fused::release;
+  release(model->block);
+  release(model->scratch_block);
   free(model);
 }
 

@@ -89,6 +89,8 @@ static size_t floats_of_factors(const LayerShape& shape) {
   return shape.kind == convolution ? tile * inputs + lanes : 0;
 }
 
+static size_t products_of(const LayerShape& shape) { return (size_t)shape.inputs * shape.outputs * shape.positions; }
+
 // Whether a layer looks for numbers that are not 0, which may be few in observations.
 static bool seeks_few(const LayerShape& shape) { return shape.in_slab == 0 && shape.inputs >= least_depth; }
 

@@ -39,7 +39,6 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
 }
 
 constexpr int panel_floats = 6 << 10;  // of B that are multiplied by all rows before others are: the first cache has them
-constexpr int rows_of_panels = tile / 2;  // below, copying takes longer than what it saves
 
 // The same where B is too deep for that: part after part of it, each copied where its rows lie side by side. Sums wait in
 // memory meanwhile, and are those of product_block, bit for bit.
@@ -76,7 +75,7 @@ FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, in
   int c = 0;
 #define FUSED_BLOCKS(ROWS, VECTORS)                                                                             \
   for (; columns - c >= VECTORS * lanes; c += VECTORS * lanes)                                                  \
-    if (rows >= rows_of_panels && depth > panel_floats / (VECTORS * lanes))                                     \
+    if (rows > ROWS && depth > panel_floats / (VECTORS * lanes))                                               \
       product_of_panels<Terms, ROWS, VECTORS>(rows, a, row_stride, step, depth, b + c, b_stride, c, start, finish, \
                                               between);                                                         \
     else                                                                                                        \

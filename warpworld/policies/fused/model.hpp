@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "cpu/abi.hpp"
 #include "gathering.hpp"
@@ -41,11 +42,16 @@ struct Model {
   int scratch_rows;  // of a strip that there is room for
   int num_workers, num_learners;
   size_t width_sums, all_sums;    // where those begin, and how many floats one chunk's gradients are
+  size_t products;                // multiplications of a row in layers of the trunks, forward
 };
 
 static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
   size_t num_sums = 0;
-  for (int i = 0; i < shape.num_trunks; i++) lay_out(model.trunks[i], shape.trunks[i], num_sums, arena);
+  model.products = 0;
+  for (int i = 0; i < shape.num_trunks; i++) {
+    lay_out(model.trunks[i], shape.trunks[i], num_sums, arena);
+    for (int j = 0; j < shape.trunks[i].num_layers; j++) model.products += products_of(shape.trunks[i].layers[j]);
+  }
   lay_out(model.actor, shape.heads[0], num_sums, arena);
   if (model.has_critic) lay_out(model.critic, shape.heads[1], num_sums, arena);
   int* head_sizes = (int*)arena.take(shape.num_heads);
@@ -93,23 +99,38 @@ static void lay_out_scratch(Model& model, int rows, Arena& arena) {
   }
 }
 
-// Zeroed memory for what `lay` takes from an arena; null if there is none.
+constexpr size_t large_block = 4 << 20;  // bytes from which pages may be large ones
+
+// Zeroed memory for what `lay` takes from an arena; null if there is none. It is only taken from the machine where it is
+// written to, since few chunks have a gradient in a small minibatch. `release` takes it back.
 template <class Lay>
 static char* allocated(Lay lay) {
   Arena counted{nullptr, 0};
   lay(counted);
-  void* block = nullptr;
-  if (posix_memalign(&block, 64, counted.used + 64) != 0) return nullptr;
-  memset(block, 0, counted.used + 64);
-  Arena arena{(char*)block, 0};
+  const size_t bytes = counted.used + 2 * 64;  // the first ones hold their number
+  void* const block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return nullptr;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= large_block) madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+  memcpy(block, &bytes, sizeof bytes);
+  Arena arena{(char*)block + 64, 0};
   lay(arena);
-  return (char*)block;
+  return arena.block;
+}
+
+static void release(void* block) {
+  if (!block) return;
+  char* const first = (char*)block - 64;
+  size_t bytes;
+  memcpy(&bytes, first, sizeof bytes);
+  munmap(first, bytes);
 }
 
 // Makes room for strips of so many rows; returns whether there is.
 static bool make_room(Model& model, int rows) {
   if (rows <= model.scratch_rows) return true;
-  free(model.scratch_block);
+  release(model.scratch_block);
   model.scratch_block = allocated([&](Arena& arena) { lay_out_scratch(model, rows, arena); });
   model.scratch_rows = model.scratch_block ? rows : 0;
   return model.scratch_block;
@@ -135,7 +156,8 @@ static int strip_rows(const Model& model, const Places& places) {
 
 static int chunks_of(const Model& model, const Places& places) {
   const int64_t strips = strips_of(model, places), rows = places.steps * agents_at_once(model, places.steps);
-  const int64_t least = model.all_sums <= few_sums ? tile : 2 * tile;  // a chunk's gradient is cleared and added up
+  const bool are_sums_cheap = model.all_sums <= few_sums || model.products >= 2 * model.all_sums;
+  const int64_t least = are_sums_cheap ? tile : 2 * tile;  // a chunk's gradient is cleared and added up
   const int64_t chunks = rows >= least ? strips : strips * rows / least;
   return chunks < 1 ? 1 : chunks > max_chunks ? max_chunks : (int)chunks;
 }

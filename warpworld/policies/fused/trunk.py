@@ -199,6 +199,12 @@ class Trunk:
         """The observations' included."""
         return len(self._slabs)
 
+    @property
+    def num_pixels(self) -> int:
+        """Numbers of a sample's pixels between convolutions, and of their gradients."""
+        convolutions = [layer for layer in self._layers if layer.kind is Kind.CONVOLUTION]
+        return sum(2 * len(layer.written.holds) for layer in convolutions)
+
     def rounded(self, count: int) -> int:
         """Round a number of columns up to whole vectors."""
         return -(-count // self.lanes) * self.lanes
