@@ -31,7 +31,7 @@ def against(opponent: str) -> dict[str, Any]:
     return {**sides, "policy": {"fighter": {**fighter, "self_play": {**fighter["self_play"], "opponents": [opponent]}}}}
 
 
-PICTURES = {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
+PICTURES = {"type": "multi_input", "channels": [64], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
 IN_ONE: dict[str, dict[str, Any]] = {
     "choices": RUN_CONFIGS["cartpole"],

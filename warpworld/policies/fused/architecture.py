@@ -92,6 +92,11 @@ class Architecture:
         return self.actor.layer.out_features
 
     @property
+    def num_products(self) -> int:
+        """Multiplications of one observation before the actor's last layer."""
+        return self.trunks[self.actor.trunk].num_products
+
+    @property
     def num_values(self) -> int:
         """Number of outputs of the critic: 1."""
         return self.critic.layer.out_features
