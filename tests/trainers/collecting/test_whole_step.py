@@ -56,7 +56,7 @@ def for_many_envs(name: str) -> dict[str, Any]:
 
 
 SELF_PLAY = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2, "groups": ["right"]}
-PICTURES = {"type": "multi_input", "channels": [8], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
+PICTURES = {"type": "multi_input", "channels": [64], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
 IN_ONE: dict[str, dict[str, Any]] = {
     "choices": RUN_CONFIGS["cartpole"],

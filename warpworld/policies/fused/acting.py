@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _ROWS_TOGETHER = 12  # row_block of matmul.hpp
 _BLOCKS_OF_WORKER = 16  # below, envs are shared one by one: rows are computed in vain then, but no worker lacks envs
+_MANY_PRODUCTS = 1 << 16  # of a row, from which rows in vain take longer than workers that wait
 
 
 class FusedActing:
@@ -49,9 +50,7 @@ class FusedActing:
         check("outputs", outputs, torch.float32, (envs, agents, networks.num_outputs))
         self._networks, self._keep = networks, (observations, outputs, remembered)
         call = self._call = ActingCall(agents=agents, first_env=first_env, end_env=first_env + envs)
-        whole = _ROWS_TOGETHER // math.gcd(_ROWS_TOGETHER, agents)  # envs whose rows are multiplied together
-        is_shared = num_envs >= _BLOCKS_OF_WORKER * whole * networks.most_workers
-        call.envs_per_block = whole if is_shared else 1
+        call.envs_per_block = _envs_per_block(networks, agents, num_envs)
         forward = call.forward
         forward.model, forward.places = networks._model, Places(envs * agents, 1, 1, envs * agents, None)
         forward.observations, forward.outputs = Observed.of(observations), outputs.data_ptr()
@@ -72,3 +71,13 @@ class FusedActing:
     def begin(self) -> None:
         """Take in the weights; call it when they have changed."""
         self._networks._take_weights(self._call.forward)
+
+
+def _envs_per_block(networks: FusedNetworks, agents: int, num_envs: int) -> int:
+    """Number of envs that act together."""
+    whole = _ROWS_TOGETHER // math.gcd(_ROWS_TOGETHER, agents)  # envs whose rows are multiplied together
+    if num_envs >= _BLOCKS_OF_WORKER * whole * networks.most_workers:
+        return whole
+    if networks.num_products < _MANY_PRODUCTS:
+        return 1
+    return min(whole, -(-num_envs // networks.most_workers))

@@ -98,6 +98,11 @@ class Architecture:
         return self.actor.layer.out_features
 
     @property
+    def num_products(self) -> int:
+        """Multiplications of one observation before the actor's last layer."""
+        return self.trunks[self.actor.trunk].num_products
+
+    @property
     def heads(self) -> list[Head]:
         """Heads that there are, the actor's first."""
         return [self.actor, *([] if self.critic is None else [self.critic])]

@@ -139,6 +139,11 @@ class FusedNetworks:
         return self._architecture.num_outputs
 
     @property
+    def num_products(self) -> int:
+        """Multiplications of one observation before the actor's last layer."""
+        return self._architecture.num_products
+
+    @property
     def state_size(self) -> int:
         """Numbers in one agent's recurrent state; 0 without a memory."""
         return self._architecture.state_size

@@ -200,6 +200,11 @@ class Trunk:
         return len(self._slabs)
 
     @property
+    def num_products(self) -> int:
+        """Multiplications of a sample in its layers, forward."""
+        return sum(len(layer.columns) * layer.outputs * layer.written.positions for layer in self._layers)
+
+    @property
     def num_pixels(self) -> int:
         """Numbers of a sample's pixels between convolutions, and of their gradients."""
         convolutions = [layer for layer in self._layers if layer.kind is Kind.CONVOLUTION]
