@@ -16,7 +16,6 @@ from warpworld.trainers.collecting.acting import (
 )
 from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.recorders import Recorders
 from warpworld.trainers.collecting.whole_step import WholeSteps, acts_in_cpp
 from warpworld.world import World
@@ -47,7 +46,7 @@ def choose_acting(
     in_one_call = in_one_call and world.runs_on_host and len(world.environment.parts) < 2
     if in_one_call and not needs_python and all(acts_in_cpp(actor) for actor in actors):
         recording = recorders.copies(), recorders.steps_after()
-        return InOneCall(WholeSteps(world, actors, recording, num_steps, ROW), recorders)
+        return InOneCall(WholeSteps(world, actors, recording, num_steps, recorders.row), recorders)
     step = _choose_step(world, actors, kernels, recorders)
     if not world.captures or not at_once:
         return StepByStep(step, recorders, num_steps)

@@ -65,7 +65,7 @@ class Collector:
         # in the groups' order, not in that of declaration: a kernel's number decides its random numbers
         self._indices = {group: world.kernel_index() for group in world.groups}
         self.outcomes = Outcomes(world, num_steps)
-        self._recorders = Recorders(self.outcomes)
+        self._recorders = Recorders(self.outcomes, ROW)
         self._acting: tuple[list[Any], Acting] | None = None  # the latest, and what it was made for
         self._measured: Measured = self._recorders.measured
         self._is_read = False

@@ -18,12 +18,16 @@ Kind = TypeVar("Kind", bound=Recorder)
 class Recorders:
     """The recorders of a run, in the order in which they were added.
 
+    Attributes:
+        row: name of the array with the row of the present step.
+
     Args:
-        first: the one that there always is.
+        first: the one that there always is, which counts rows.
+        row: see above.
     """
 
-    def __init__(self, first: Recorder) -> None:
-        self._all = [first]
+    def __init__(self, first: Recorder, row: str) -> None:
+        self._all, self.row = [first], row
         self._counts: list[int] = []  # numbers that each measures
 
     def __iter__(self) -> Iterator[Recorder]:
