@@ -30,8 +30,11 @@ def _folder_with_nvcc(version: str) -> Path:
     """A folder, named by all that the stand-in's nvcc is made of, whose ``nvcc`` is the stand-in."""
     folder = cache_folder() / f"stand-in-{version}"
     folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "nvcc"
+    if not link.exists():  # or the checkout that it led to is gone
+        link.unlink(missing_ok=True)
     with contextlib.suppress(FileExistsError):  # by another run of the tests
-        (folder / "nvcc").symlink_to(HERE / "nvcc")
+        link.symlink_to(HERE / "nvcc")
     return folder
 
 
