@@ -17,7 +17,7 @@ from warpworld.trainers.trainer import Trainer
 pytestmark = pytest.mark.cpu_backend
 
 SMALL = ["trainer.num_envs=4", "trainer.device=cpu"]
-IN_CPP = ["cartpole_dqn", "recall_r2d2", "particles_spread_vdn", "particles_spread_qmix"]
+IN_CPP = ["cartpole_dqn", "recall_r2d2", "particles_spread_vdn", "particles_spread_qmix", "minatar_breakout_dqn"]
 
 
 @pytest.mark.long
@@ -30,12 +30,14 @@ def test_packaged_learners_of_values_have_cpp(name: str) -> None:
     assert isinstance(algorithm.parameters.native, FusedAdam)
 
 
-def test_pictures_are_refused_where_cpp_is_required() -> None:
+def test_a_model_without_kernels_is_refused_where_cpp_is_required() -> None:
     with pytest.raises(ConfigError) as refused:
-        Trainer(load_config("minatar_breakout_dqn", [*SMALL, "trainer.fused=required"]))
+        Trainer(
+            load_config("minatar_breakout_dqn", [*SMALL, "trainer.fused=required", "policy.agent.model={type: impala}"])
+        )
     assert str(refused.value) == (
-        "trainer.fused is required, but policy 'agent' can be run by torch alone: it sees pictures of two dimensions, "
-        "whose convolutions are torch's; set it to true, which leaves such policies to torch"
+        "trainer.fused is required, but policy 'agent' can be run by torch alone: it has residual convolutions; "
+        "set it to true, which leaves such policies to torch"
     )
 
 
