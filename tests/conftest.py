@@ -182,6 +182,17 @@ def stand_in(request: pytest.FixtureRequest) -> "StandIn":
 
 
 @pytest.fixture
+def whole_products() -> Iterator[None]:
+    """Let torch's products be of float32, which commands change on a CPU for the process that runs them."""
+    import torch
+
+    precision = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    yield
+    torch.set_float32_matmul_precision(precision)
+
+
+@pytest.fixture
 def bf16_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any device counts as one that multiplies in bfloat16: where it does not, torch computes the same without."""
     monkeypatch.setattr("warpworld.trainers.precisions.products_of", lambda *_: (True, "a test"))

@@ -23,7 +23,7 @@ from warpworld.trainers.algorithms.updates.one_kernel import InOneKernel
 from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.trainer import Trainer
 
-pytestmark = pytest.mark.cuda_backend
+pytestmark = [pytest.mark.cuda_backend, pytest.mark.usefixtures("whole_products")]
 
 ON_POLICY = (
     *("cartpole", "normalised observations", "a2c with schedules", "python phases", "agents that leave", "lstm"),

@@ -25,6 +25,8 @@ from warpworld.trainers.algorithms.updates import perceptron_gradients
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.perceptron_gradients import PerceptronKernels, perceptron_kernels
 
+pytestmark = pytest.mark.usefixtures("whole_products")
+
 FEATURES, CENTRAL = 5, 7
 UNLIMITED = 1e9
 
