@@ -43,7 +43,8 @@ def config(apart: bool = False, steps: int = 5120, **policy: Any) -> RunConfig:
 @pytest.mark.parametrize("apart", [False, True])
 def test_each_row_holds_all_parts_behind_each_other(apart: bool) -> None:
     world = World(Sighted(apart=apart), 3)
-    rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)  # steps are watched by Python
+    rollout = Recorded(world, dict.fromkeys(world.groups), num_steps=7, graph_steps=0)
+    rollout.in_one_call = False  # steps are watched by Python
     world.reset()
     expected: dict[str, list[torch.Tensor]] = {group: [] for group in world.groups}
     one = rollout.acting()._one
