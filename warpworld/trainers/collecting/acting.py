@@ -168,13 +168,17 @@ class StepByStep:
         """Implement ``Acting``."""
         self._begin()
         for _ in range(self._num_steps):
-            self._one.run()
+            self._step()
         self._recorders.end()
         return self._recorders.measured
 
     def _begin(self) -> None:
         self._recorders.begin()
         self._one.begin()
+
+    def _step(self) -> None:
+        """Take one step; what a CUDA graph can hold."""
+        self._one.run()
 
 
 class InGraphs(StepByStep):
@@ -219,7 +223,7 @@ class InGraphs(StepByStep):
         for kernel in self._kernels:
             kernel.follow_row()
         for _ in range(self._at_once):
-            self._one.run()
+            self._step()
 
 
 class InOneGraph(InGraphs):
