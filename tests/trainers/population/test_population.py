@@ -21,6 +21,8 @@ from warpworld.trainers.population import Population
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
+pytestmark = pytest.mark.cpu_backend  # elsewhere they are refused, see test_refused_on_cuda.py
+
 TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 16, "seed": 4}
 SETTINGS = {"learning_rate": [1e-3, 1e-1], "ent_coef": [0, 0.1]}
 SECTION = {"members": 3, "interval": 2, "exploit": 0.34, "settings": SETTINGS}
