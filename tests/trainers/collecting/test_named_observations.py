@@ -92,7 +92,7 @@ def test_truncated_episodes_expect_what_their_last_observation_is_worth(apart: b
 @pytest.mark.long
 def test_it_is_learnt_from_the_pixels(apart: bool) -> None:
     """Which of 24 numbers is bright says what pays; a random agent gets half."""
-    trainer = Trainer(config(apart))
+    trainer = Trainer(config(apart, steps=10_240))
     returns = play(trainer.config, trainer.policies, 64).returns
     assert all(float(each.mean()) < 3.5 for each in returns.values())
     trainer.train(None)
