@@ -122,7 +122,7 @@ class KernelSource:
 
     @cached_property
     def _included(self) -> list[tuple[Path, bytes]]:
-        """What ``included`` gives: it is asked for several times in a build."""
+        """Headers and their contents, read once: a build asks for them several times."""
         found: dict[Path, bytes] = {}
         todo = [(self.path.parent, self._include_text() + self.text)]
         while todo:

@@ -103,7 +103,7 @@ def trained(kind: str, parts: int) -> tuple[list[torch.Tensor], torch.Tensor]:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", RUNS)
 def test_runs_do_not_depend_on_parts(kind: str) -> None:
-    """Where outputs of a row do not depend on the rows beside it, as in C++."""
+    """Runs are equal where outputs of a row do not depend on the rows beside it, as in C++."""
     expected, last = trained(kind, 1)
     for parts in (2, 3):
         found, seen = trained(kind, parts)

@@ -46,5 +46,5 @@ class Waiting(VectorEnv):
 
 
 def waiting(num_envs: int) -> Waiting:
-    """What ``library: tests.adapters.external.waiting:waiting`` names."""
+    """Make what ``library: tests.adapters.external.waiting:waiting`` names."""
     return Waiting(num_envs)

@@ -27,7 +27,7 @@ BUDGET = "total_env_steps=256"
 
 
 def wait_for_two(what: Callable[[], list[Path]]) -> list[Path]:
-    """What is found once there are two of it."""
+    """Wait until two are found, and return them."""
     limit = time.monotonic() + 60
     while len(found := what()) < 2:
         assert time.monotonic() < limit, found

@@ -167,7 +167,7 @@ def test_a_fused_learner_learns_what_torch_alone_does_from_bytes() -> None:
 
 # --- few numbers ------------------------------------------------------------------------------------------------------
 def with_few(policy: Policy, rows: Tensor, share: float) -> Tensor:
-    """The same rows with so many numbers that are not 0; a few rows in the middle keep all of theirs."""
+    """Rows like these with so many numbers that are not 0; a few rows in the middle keep all of theirs."""
     generator = torch.Generator().manual_seed(7)
     kept = torch.rand(rows.shape, generator=generator) < share
     kept[40:45] = True

@@ -310,7 +310,7 @@ def test_several_processes_are_refused() -> None:
 
 
 def test_returns_of_running_episodes_are_dropped_with_them() -> None:
-    """As where a run is resumed whose envs are not in the store."""
+    """A run is resumed whose envs are not in the store."""
     trainer = Trainer(made(1, agent={"population": {**SECTION, "interval": 1}}))
     trainer.train(None)
     names = ("episode_return", "episode_steps", "population_episode_return", "population_episode_steps")

@@ -42,7 +42,7 @@ class Parts:
 
     Args:
         opened: opens the envs of a range.
-        ranges: see above.
+        ranges: the envs of each part.
     """
 
     def __init__(self, opened: Callable[[slice], Envs], ranges: Sequence[slice]) -> None:
@@ -118,7 +118,7 @@ class Parts:
 
     def close(self) -> None:
         """Wait for parts that step, and let go of the envs of all."""
-        with suppress(Exception):  # of a step whose results nobody asks for
+        with suppress(Exception):  # of a step whose results are not wanted any more
             self._waited()
         self._threads.shutdown()
         self._close_parts()

@@ -120,7 +120,7 @@ class FusedNetworks:
         return model
 
     def like(self, model: nn.Module) -> Self:
-        """The same for a model of the same layers; errors as those of the constructor."""
+        """Make networks like these for a model of the same layers; errors as those of the constructor."""
         return type(self)(model, *self._made_with)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from warpworld.policies import FLOAT32
 from warpworld.policies.fused.calls import Observed, Places, TransitionRows, checked
 from warpworld.policies.fused.networks import FusedNetworks
 
@@ -32,17 +30,6 @@ class FusedValues(FusedNetworks):
         BuildError: as of ``FusedNetworks``.
         DeviceError: as of ``FusedNetworks``.
     """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        head_sizes: Sequence[int],
-        num_workers: int | None = None,
-        log_std: nn.Parameter | None = None,
-        precision: str = FLOAT32,
-    ) -> None:
-        super().__init__(model, head_sizes, num_workers, log_std, precision)
-        self._lengths = [tensor.numel() for tensor in self._tensors]
 
     def outputs(self, observations: Tensor) -> Tensor:
         """Values: (..., features) float32 -> (..., choices) float32, with a gradient where one is asked for."""
@@ -121,7 +108,8 @@ class FusedValues(FusedNetworks):
         call.states = None if states is None else states.data_ptr()
         call.starts = None if starts is None else starts.data_ptr()
         self._point_to_weights()
-        gradients = torch.empty(sum(self._lengths)).split(self._lengths)
+        lengths = [tensor.numel() for tensor in self._tensors]
+        gradients = torch.empty(sum(lengths)).split(lengths)
         for native, weight, bias in zip(self._parameters, gradients[::2], gradients[1::2], strict=True):
             native.weight_gradient, native.bias_gradient = weight.data_ptr(), bias.data_ptr()
         self._run(call)

@@ -44,7 +44,10 @@ class StepInParts:
         self._world, self._kernels = world, kernels
         taken_over = [actor for kernel in kernels for actor in kernel.actors]
         self._acting: list[ActingKernel | Actor] = [*kernels, *(actor for actor in actors if actor not in taken_over)]
-        self._recording, self._moving_on = _recording(world, recorders), _moving_on(world, recorders)
+        # what records a step when every player has acted, and what follows the world's step
+        copies, after = recorders.copies(), recorders.steps_after()
+        self._recording = [*([world.program(copies)] if copies else []), *recorders.acted()]
+        self._moving_on = [*recorders.stepped(), *([world.program(after)] if after else [])]
 
     def begin(self) -> None:
         """Let the kernels take in weights and players."""
@@ -53,8 +56,7 @@ class StepInParts:
 
     def run(self) -> None:
         """Take the step."""
-        for acting in self._acting:
-            acting.act()
+        self._act()
         for record in self._recording:
             record()
         with span(ENV_STEP):
@@ -62,29 +64,34 @@ class StepInParts:
         for move_on in self._moving_on:
             move_on()
 
+    def _act(self) -> None:
+        """Let every player act."""
+        for acting in self._acting:
+            acting.act()
 
-class StepInHalves:
+
+class StepPartByPart(StepInParts):
     """Takes steps in which a part of the envs steps while the policies act for the next, see ``Environment.parts``.
 
-    With two parts, the second one's actions are computed while the first one steps. Arguments as of ``StepInParts``,
-    without kernels that act.
+    With two parts, the second one's actions are computed while the first one steps.
+
+    Args:
+        world: a sealed world.
+        actors: of all groups.
+        recorders: of the run.
     """
 
     def __init__(self, world: World, actors: Sequence[Actor], recorders: Recorders) -> None:
-        self._world, self._active = world, world["active"]
+        super().__init__(world, (), actors, recorders)
+        self._active = world["active"]
         self._at_random = [actor for actor in actors if actor.is_random]
         self._deciding = [actor for actor in actors if not actor.is_random]
         self._parts = [
             (envs, world.python_program(partial(_begin_part, world, number)))
             for number, envs in enumerate(world.environment.parts)
         ]
-        self._recording, self._moving_on = _recording(world, recorders), _moving_on(world, recorders)
 
-    def begin(self) -> None:
-        """Take in nothing: the policies' own weights act."""
-
-    def run(self) -> None:
-        """Take the step."""
+    def _act(self) -> None:
         for actor in self._at_random:
             actor.act()
         before = self._active.clone()
@@ -94,24 +101,6 @@ class StepInHalves:
                 actor.act_in(envs)
             begin()
         self._active.copy_(before)
-        for record in self._recording:
-            record()
-        with span(ENV_STEP):
-            self._world.step()
-        for move_on in self._moving_on:
-            move_on()
-
-
-def _recording(world: World, recorders: Recorders) -> list[Callable[[], None]]:
-    """Calls that record a step, when every player has acted."""
-    copies = recorders.copies()
-    return [*([world.program(copies)] if copies else []), *recorders.acted()]
-
-
-def _moving_on(world: World, recorders: Recorders) -> list[Callable[[], None]]:
-    """Calls that follow the world's step."""
-    steps = recorders.steps_after()
-    return [*recorders.stepped(), *([world.program(steps)] if steps else [])]
 
 
 def _begin_part(world: World, number: int, arrays: Any, active: Tensor) -> None:

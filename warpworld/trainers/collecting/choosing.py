@@ -11,8 +11,8 @@ from warpworld.trainers.collecting.acting import (
     InOneGraph,
     Step,
     StepByStep,
-    StepInHalves,
     StepInParts,
+    StepPartByPart,
 )
 from warpworld.trainers.collecting.acting_kernel import MAX_GROUPS, ActingKernel, is_random, why_not
 from warpworld.trainers.collecting.actor import Actor
@@ -57,7 +57,7 @@ def choose_acting(
 def _choose_step(world: World, actors: Sequence[Actor], kernels: Sequence[ActingKernel], recorders: Recorders) -> Step:
     """Envs in several parts begin one part's step while the players act for the next."""
     if len(world.environment.parts) > 1 and not kernels and not world.checks_actions:
-        return StepInHalves(world, actors, recorders)
+        return StepPartByPart(world, actors, recorders)
     return StepInParts(world, kernels, actors, recorders)
 
 

@@ -106,22 +106,18 @@ class EpisodeStatistics:
         for name in _RUNNING:
             self._world[self._names[name]].zero_()
 
-    def sums(self) -> Tensor:
+    def sums(self, envs: slice = slice(None)) -> Tensor:
         """Sums over the episodes that ended since ``begin``: (2 + 2 * num_agents,) float64 on the device.
 
         Their number, their steps, and of those that each agent's own policy played, number and undiscounted returns,
         added up.
-        """
-        episodes, steps, returns = (self._of(f"finished_{name}") for name in ("episodes", "steps", "returns"))
-        of_envs = [each.sum().double().reshape(1) for each in (episodes, steps)]
-        return torch.cat((*of_envs, (episodes[:, None] * self._own).sum(0), (returns * self._own).sum(0)))
 
-    def of_envs(self, envs: slice) -> Tensor:
-        """Sums as of ``sums`` over some envs, whoever plays there: (2 + 2 * num_agents,) float64 on the device."""
+        Args:
+            envs: in which they ended; all by default.
+        """
         episodes, steps, returns = (self._of(f"finished_{name}")[envs] for name in ("episodes", "steps", "returns"))
-        count = episodes.sum().double().reshape(1)
-        played = count.expand(returns.shape[1])
-        return torch.cat((count, steps.sum().double().reshape(1), played, returns.sum(0)))
+        of_envs, own = [each.sum().double().reshape(1) for each in (episodes, steps)], self._own[envs]
+        return torch.cat((*of_envs, (episodes[:, None] * own).sum(0), (returns * own).sum(0)))
 
     def _of(self, name: str) -> Tensor:
         """One of the arrays, by its name without prefix."""

@@ -23,7 +23,7 @@ class Recorders:
 
     Args:
         first: the one that there always is, which counts rows.
-        row: see above.
+        row: name of the array with the row of the present step.
     """
 
     def __init__(self, first: Recorder, row: str) -> None:

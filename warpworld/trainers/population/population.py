@@ -33,7 +33,7 @@ class Population(Algorithm):
         slots: the members' envs.
 
     Args:
-        name: see above.
+        name: of the policy.
         policy: that evaluations, checkpoints and exports know.
         settings: of the policy's section.
         members: at the beginning.
@@ -105,7 +105,7 @@ class Population(Algorithm):
         NaN of a member in whose envs none ended, negative infinity of one whose weights are not finite.
         """
         agents = [self._world.groups[group].slice for group in self.settings.groups]
-        ended = [Finished.of_sums(self._episodes.of_envs(slot.envs).tolist()) for slot in self.slots]
+        ended = [Finished.of_sums(self._episodes.sums(slot.envs).tolist()) for slot in self.slots]
         found = zip(self.members, ended, strict=True)
         return [-math.inf if member.is_lost else each.mean_return(agents) for member, each in found]
 
