@@ -18,27 +18,33 @@ FUSED_INLINE void fetch(const char* row, int64_t bytes) {
   __builtin_prefetch(row + bytes - 1);
 }
 
-// Rows of some arrays that are still to be fetched.
+// Rows of some arrays that are still to be fetched, by the lines of memory that a row may lie in.
 struct Fetching {
-  struct Array {
-    const char* first;
-    int64_t bytes, fetched;  // of a row
+  static constexpr int most_arrays = 8, most_lines = most_arrays * (most_bytes / line_bytes + 1);
+  struct Line {
+    const char* first;  // of row 0
+    int64_t row_bytes;
   };
-  Array arrays[8];
-  int num_arrays;
+  Line lines[most_lines];
+  int num_lines;
   const int64_t *next, *end;  // numbers of the rows
 
+  void begin(const int64_t* first_row, const int64_t* end_row) { num_lines = 0, next = first_row, end = end_row; }
+
+  // An array, whose rows have so many bytes.
   void add(const void* first, int64_t bytes) {
-    if (first) arrays[num_arrays++] = {(const char*)first, bytes, fetched_of(bytes)};
+    if (!first) return;
+    const int64_t fetched = fetched_of(bytes);
+    for (int64_t byte = 0; byte < fetched; byte += line_bytes) lines[num_lines++] = {(const char*)first + byte, bytes};
+    if (line_bytes % bytes || (intptr_t)first % bytes)  // a row may end in the line after its beginning's
+      lines[num_lines++] = {(const char*)first + fetched - 1, bytes};
   }
 };
 
 FUSED_INLINE void fetch_some(Fetching& those) {
   for (int i = 0; i < rows_between && those.next < those.end; i++, those.next++)
-    for (int a = 0; a < those.num_arrays; a++) {
-      const Fetching::Array& array = those.arrays[a];
-      fetch(array.first + *those.next * array.bytes, array.fetched);
-    }
+    for (int l = 0; l < those.num_lines; l++)
+      __builtin_prefetch(those.lines[l].first + *those.next * those.lines[l].row_bytes);
 }
 
 }  // namespace fused

@@ -59,7 +59,7 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
   Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
   if (call.after) strip.after = scratch.after;
   const int64_t* observed = places_of(call.runs, strip, scratch);
-  *scratch.layers.ahead = Fetching{};
+  scratch.layers.ahead->begin(nullptr, nullptr);
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];
     const bool acts = call.outputs && model.actor.trunk == i, judges = call.values && model.critic.trunk == i;

@@ -157,13 +157,12 @@ static bool gradient_at_top(const GradientCall& call, int number, const Strip& s
 static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead) {
   const Places& places = call.places;
   const Rows& rows = call.rows;
-  ahead = Fetching{};
+  ahead.begin(nullptr, nullptr);
   if (places.steps > 1 || !places.index) return;
   const Model& model = *call.model;
   const int64_t at_once = agents_at_once(model, 1), first = (number + 1) * at_once, end = first + at_once;
   if (first >= places.count) return;
-  ahead.next = places.index + first;
-  ahead.end = places.index + (end < places.count ? end : places.count);
+  ahead.begin(places.index + first, places.index + (end < places.count ? end : places.count));
   ahead.add(rows.observations.first, model.trunks[0].shape.features * rows.observations.number_bytes);
   ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
   ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));

@@ -183,7 +183,8 @@ static int add_up_some(int samples, const float* d, int stride, int column, int 
 
 // Adds the sums over samples of `columns` columns: of several at once, so that additions need not wait for one another.
 static void add_up(int samples, const float* d, int stride, int columns, float* sums) {
-  const int column = add_up_some<4>(samples, d, stride, 0, columns, sums);
+  int column = add_up_some<4>(samples, d, stride, 0, columns, sums);
+  column = add_up_some<2>(samples, d, stride, column, columns, sums);
   add_up_some<1>(samples, d, stride, column, columns, sums);
 }
 

@@ -38,48 +38,16 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
   }
 }
 
-constexpr int panel_floats = 6 << 10;  // of B that are multiplied by all rows before others are: the first cache has them
-
-// The same where B is too deep for that: part after part of it, each copied where its rows lie side by side. Sums wait in
-// memory meanwhile, and are those of product_block, bit for bit.
-template <class Terms, int Rows, int Vectors, class Initial, class Finish, class Between>
-FUSED_ALONE void product_of_panels(int rows, const float* __restrict a, int row_stride, int step, int depth,
-                                   const float* __restrict b, int b_stride, int column, Initial initial, Finish finish,
-                                   Between between) {
-  constexpr int width = Vectors * lanes, most = panel_floats / width;
-  float panel[panel_floats], waiting[tile * width];
-  for (int first = 0; first < depth; first += most) {
-    const int some = depth - first < most ? depth - first : most;
-    const bool is_last = first + some == depth;
-    for (int k = 0; k < some; k++)
-      FUSED_UNROLL for (int v = 0; v < Vectors; v++)
-        store(panel + k * width + v * lanes, load(b + (size_t)(first + k) * b_stride + v * lanes));
-    product_block<Terms, Rows, Vectors>(
-        rows, a + (size_t)first * step, row_stride, step, some, panel, width, column,
-        [&](int r, int c) { return first ? load(waiting + r * width + c - column) : initial(r, c); },
-        [&](int r, int c, Vector value) {
-          if (is_last)
-            finish(r, c, value);
-          else
-            store(waiting + r * width + c - column, value);
-        },
-        between);
-  }
-}
-
-// C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes).
+// C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes). Among other loops its sums would wait in
+// memory: each caller has a function of its own.
 template <class Terms, class Initial, class Finish, class Between = void (*)()>
-FUSED_INLINE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
-                          int columns, Initial initial, Finish finish, Between between = [] {}) {
+FUSED_ALONE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
+                         int columns, Initial initial, Finish finish, Between between = [] {}) {
   const auto start = [&](int, int column) { return initial(column); };
   int c = 0;
-#define FUSED_BLOCKS(ROWS, VECTORS)                                                                             \
-  for (; columns - c >= VECTORS * lanes; c += VECTORS * lanes)                                                  \
-    if (rows > ROWS && depth > panel_floats / (VECTORS * lanes))                                               \
-      product_of_panels<Terms, ROWS, VECTORS>(rows, a, row_stride, step, depth, b + c, b_stride, c, start, finish, \
-                                              between);                                                         \
-    else                                                                                                        \
-      product_block<Terms, ROWS, VECTORS>(rows, a, row_stride, step, depth, b + c, b_stride, c, start, finish, between)
+#define FUSED_BLOCKS(ROWS, VECTORS)                            \
+  for (; columns - c >= VECTORS * lanes; c += VECTORS * lanes) \
+  product_block<Terms, ROWS, VECTORS>(rows, a, row_stride, step, depth, b + c, b_stride, c, start, finish, between)
   if constexpr (registers == 32) {
     FUSED_BLOCKS(6, 4);
     FUSED_BLOCKS(12, 2);

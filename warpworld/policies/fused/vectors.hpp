@@ -42,12 +42,15 @@ FUSED_INLINE void store(float* to, Vector value) { *(UnalignedVector*)to = value
 FUSED_INLINE Vector all(float value) { return value - (Vector){}; }
 FUSED_INLINE Bits bits_of(Vector x) { return (Bits)x; }
 
-FUSED_INLINE Vector select(Mask condition, Vector yes, Vector no) {
-  return (Vector)(((Mask)yes & condition) | ((Mask)no & ~condition));
-}
-// Written so that each is one instruction, and gives b where one of them is NaN.
+FUSED_INLINE Vector select(Mask condition, Vector yes, Vector no) { return condition ? yes : no; }
+// Each is one instruction, and gives b where one of them is NaN; of the comparison GCC makes two for AVX-512.
+#if defined(__AVX512F__)
+FUSED_INLINE Vector larger(Vector a, Vector b) { return (Vector)_mm512_max_ps((__m512)a, (__m512)b); }
+FUSED_INLINE Vector smaller(Vector a, Vector b) { return (Vector)_mm512_min_ps((__m512)a, (__m512)b); }
+#else
 FUSED_INLINE Vector larger(Vector a, Vector b) { return a > b ? a : b; }
 FUSED_INLINE Vector smaller(Vector a, Vector b) { return a < b ? a : b; }
+#endif
 // x within [low, high]; NaN stays NaN.
 FUSED_INLINE Vector clamp(Vector x, Vector low, Vector high) { return smaller(high, larger(low, x)); }
 
@@ -98,16 +101,20 @@ FUSED_INLINE Vector square_root(Vector x) {
 // The first n numbers, and zeros.
 FUSED_INLINE Vector load_part(const float* from, int n) {
   if (n >= lanes) return load(from);
+#if defined(__AVX512F__)
+  return (Vector)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), from);
+#endif
   Vector part{};
   memcpy(&part, from, n * sizeof(float));
   return part;
 }
 
 FUSED_INLINE void store_part(float* to, Vector value, int n) {
-  if (n >= lanes)
-    store(to, value);
-  else
-    memcpy(to, &value, n * sizeof(float));
+  if (n >= lanes) return store(to, value);
+#if defined(__AVX512F__)
+  return _mm512_mask_storeu_ps(to, (__mmask16)((1u << n) - 1), (__m512)value);
+#endif
+  memcpy(to, &value, n * sizeof(float));
 }
 
 FUSED_INLINE int rounded_up(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
@@ -128,11 +135,20 @@ FUSED_INLINE Vector tanh(Vector x) {
   return x * p / q;
 }
 
-// 2^n, n in [-126, 127], by writing the exponent.
+// x * 2^n for a whole n, rounded once where that is denormal, and infinite where it is too large.
+#if defined(__AVX512F__)
+FUSED_INLINE Vector scaled(Vector x, Vector n, Mask) { return (Vector)_mm512_scalef_ps((__m512)x, (__m512)n); }
+#else
+// n in [-126, 127], by writing the exponent.
 FUSED_INLINE Vector power_of_two(Mask n) { return (Vector)((Bits)(n + 127) << 23); }
+// In two factors, neither of which is denormal or infinite.
+FUSED_INLINE Vector scaled(Vector x, Vector, Mask n) {
+  const Mask half = n >> 1;
+  return x * power_of_two(half) * power_of_two(n - half);
+}
+#endif
 
-// x = n ln 2 + r; exp(r) by its series to r^7, whose next term is 5e-9 at most. 2^n in two factors, so that results may
-// be denormal or infinite.
+// x = n ln 2 + r; exp(r) by its series to r^7, whose next term is 5e-9 at most.
 FUSED_INLINE Vector exp(Vector x) {
   const Vector shift = all(12582912.0f);  // 1.5 * 2^23: what is added to it is rounded to an integer
   x = clamp(x, all(-104.0f), all(89.0f));
@@ -145,9 +161,7 @@ FUSED_INLINE Vector exp(Vector x) {
   p = p * r + 0.5f;
   p = p * r + 1.0f;
   p = p * r + 1.0f;
-  const Mask whole = (Mask)(bits_of(shifted) - bits_of(shift)), half = whole >> 1;
-  const Vector scaled = p * power_of_two(half) * power_of_two(whole - half);
-  return select(x == x, scaled, x);
+  return select(x == x, scaled(p, n, (Mask)(bits_of(shifted) - bits_of(shift))), x);
 }
 
 FUSED_INLINE Vector sigmoid(Vector x) { return 1.0f / (1.0f + exp(-x)); }
