@@ -2,14 +2,16 @@
 //
 // The world keeps who stands where, so that a soldier's step costs the same however many there are. cells (envs,
 // side * side) is the map with its walls and a margin as wide as a view: EMPTY, a soldier, WALL or OUTSIDE, and between
-// two barriers a claim; side is map_size + 2 * VIEW_RADIUS.
+// two barriers a claim; side is map_size + 2 * VIEW_RADIUS. planes (envs, 4, side * side) has the bytes that views show of
+// each cell: 255 where a red soldier stands, and its hp, then the same of blue.
 //
 // Arrays, each with an entry for every soldier: place (envs, agents) index into cells, -1 once dead; hp; kills, of this
 // episode; rewards; agent_mask; agent_terminated; observations (envs, agents, 5, V, V), see look(). blows and first are
 // all 0 between steps: how many strikes a soldier got, and the highest claim of those who struck. left (envs, 2) counts
 // the living of both armies. Lane 0 writes terminated, truncated, red_won and turn (envs,), see order().
 // Read: actions (envs, agents, 1); reach (actions, 3), how far along x and y each reaches and whether it strikes;
-// circle (V, V), all bits where a soldier sees, else none; formation (agents, 2) and slack (1,), see reset().
+// circle (V, ROW), all bits where a soldier sees, else none; walls (side * side,), all bits where one is; formation
+// (agents, 2) and slack (1,), see reset().
 //
 // A step: all strikes land at once, on those who stood there when the step began, and those whose hp falls below 0 die.
 // Then all walk at once, to cells that are empty by then. The lanes of an env share its soldiers: each lane takes every
@@ -17,13 +19,16 @@
 #include <warpworld.cuh>
 
 constexpr int VIEW = 2 * VIEW_RADIUS + 1, PLANE = VIEW * VIEW;
+constexpr int CHUNK = 16;                         // bytes of a row of a view that a lane copies at once
+constexpr int ROW = VIEW < CHUNK ? CHUNK : VIEW;  // of circle
 constexpr int orders_for(int agents) { return agents <= 1024 ? 1024 : 2 * orders_for((agents + 1) / 2); }
 constexpr int ORDERS = orders_for(NUM_AGENTS);  // at least NUM_AGENTS, a power of two
-// What a cell holds; a soldier's has the flag of its army, its number << 8 and its hp. A claim is 1 .. ORDERS.
-constexpr int EMPTY = 0, RED = ORDERS << 8, BLUE = RED << 1, WALL = RED << 2, OUTSIDE = RED << 3;
+// What a cell holds; a soldier's has the flag of its army and its number. A claim is 1 .. ORDERS.
+constexpr int EMPTY = 0, RED = 2 * ORDERS, BLUE = RED << 1, WALL = RED << 2, OUTSIDE = RED << 3;
 
 struct Field {
   int* cells;
+  unsigned char* planes;
   int* place;
   float* hp;
   int* left;
@@ -33,7 +38,8 @@ struct Field {
 
 struct Sight {
   unsigned char* observations;
-  const int* circle;
+  const unsigned char* circle;
+  const unsigned char* walls;
 };
 
 struct Orders {
@@ -75,9 +81,21 @@ __device__ int* cells_of(const Field& field) {
   return field.cells + (size_t)env_id() * (size_t)(side_of(field) * side_of(field));
 }
 
-// A cell with this soldier: who it is, and its hp of max_hp as a byte.
-__device__ int soldier(int agent, float hp, float max_hp) {
-  return flag_of(army_of(agent)) | agent << 8 | (int)(hp / max_hp * 255.0f + 0.5f);
+// The planes of an env: an army's soldiers, and behind them their hp.
+__device__ unsigned char* planes_of(const Field& field, int army) {
+  const int cells = side_of(field) * side_of(field);
+  return field.planes + (size_t)(4 * env_id() + 2 * army) * (size_t)cells;
+}
+
+// What a cell holds where this soldier stands.
+__device__ int soldier(int agent) { return flag_of(army_of(agent)) | agent; }
+
+// Shows a soldier to all who see its cell, or a cell that it leaves.
+__device__ void show(const Field& field, int agent, int cell, bool is_there) {
+  unsigned char* plane = planes_of(field, army_of(agent));
+  const float hp = field.hp[index_of(agent)] / field.max_hp * 255.0f + 0.5f;
+  plane[cell] = (unsigned char)(is_there ? 255 : 0);
+  plane[side_of(field) * side_of(field) + cell] = (unsigned char)(is_there ? (int)hp : 0);
 }
 
 // Who comes first where two compete: every step turns the order anew, so that no soldier and no army is favoured.
@@ -85,37 +103,50 @@ __device__ int order(int agent, int turn) { return agent ^ turn; }
 __device__ int claim_of(int agent, const Orders& orders) { return ORDERS - order(agent, orders.turn[env_id()]); }
 
 // ---- sight ----------------------------------------------------------------------------------------------------------
-// Writes one row of a view in all five planes. Without branches, so that a compiler can do several cells at once.
-template <bool MIRRORED>
-__device__ void look_along(const int* __restrict__ middle, const int* __restrict__ circle, int own, int enemy,
-                           unsigned char* __restrict__ row) {
-  for (int k = 0; k < VIEW; ++k) {
-    const int cell = middle[MIRRORED ? VIEW_RADIUS - k : k - VIEW_RADIUS] & circle[k];
-    const int friendly = cell & own ? 255 : 0, hostile = cell & enemy ? 255 : 0;
-    row[k] = (unsigned char)(cell & WALL ? 255 : 0);
-    row[PLANE + k] = (unsigned char)friendly;
-    row[2 * PLANE + k] = (unsigned char)(friendly & cell);
-    row[3 * PLANE + k] = (unsigned char)hostile;
-    row[4 * PLANE + k] = (unsigned char)(hostile & cell);
-  }
+// Views show walls, their own army, its hp, the enemy and its hp, in a circle.
+__device__ const unsigned char* plane_of(const Field& field, const Sight& sight, int plane, int army) {
+  const int cells = side_of(field) * side_of(field);
+  if (plane == 0) return sight.walls;
+  return planes_of(field, plane < 3 ? army : 1 - army) + (plane - 1) % 2 * cells;
 }
 
-// Writes what a soldier sees in a circle around it: walls, its own army, their hp, the enemy, their hp. The dead see
-// nothing.
+// Copies N bytes of a row, from the left or from the right. More are read, so that a compiler takes them all at once.
+template <bool MIRRORED, int N>
+__device__ void copy_chunk(const unsigned char* line, const unsigned char* circle, unsigned char* row) {
+  unsigned char copied[CHUNK];
+  for (int k = 0; k < CHUNK; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
+  memcpy(row, copied, N);
+}
+
+// Copies a plane of a view. A narrow row's chunk runs over into the next row, which is copied later.
+template <bool MIRRORED>
+__device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* plane) {
+  constexpr int forward = MIRRORED ? -1 : 1;
+  constexpr int last = VIEW >= CHUNK ? VIEW : PLANE < CHUNK ? 0 : (PLANE - CHUNK) / VIEW + 1;  // first that may not
+  for (int y = 0; y < last; ++y, line += side, circle += ROW, plane += VIEW) {
+    for (int k = 0; k + CHUNK <= VIEW; k += CHUNK)
+      copy_chunk<MIRRORED, CHUNK>(line + forward * k, circle + k, plane + k);
+    constexpr int rest = VIEW < CHUNK ? 0 : VIEW - CHUNK;
+    if (VIEW % CHUNK != 0) copy_chunk<MIRRORED, CHUNK>(line + forward * rest, circle + rest, plane + rest);
+  }
+  for (int y = last; y < VIEW; ++y, line += side, circle += ROW, plane += VIEW)
+    copy_chunk<MIRRORED, VIEW < CHUNK ? VIEW : CHUNK>(line, circle, plane);
+}
+
+// Writes what a soldier sees. The dead see nothing.
 __device__ void look(const Field& field, const Sight& sight, int agent) {
   unsigned char* seen = sight.observations + (size_t)index_of(agent) * OBSERVATION_SIZE;
-  const int place = field.place[index_of(agent)], side = side_of(field), own = flag_of(army_of(agent));
+  const int place = field.place[index_of(agent)], side = side_of(field), army = army_of(agent);
   if (place < 0) {
     for (int k = 0; k < OBSERVATION_SIZE; ++k) seen[k] = 0;
     return;
   }
-  const int* middle = cells_of(field) + place;
-  for (int y = 0; y < VIEW; ++y) {
-    const int *line = middle + (y - VIEW_RADIUS) * side, *circle = sight.circle + y * VIEW;
-    if (own == RED)
-      look_along<false>(line, circle, RED, BLUE, seen + y * VIEW);
+  for (int plane = 0; plane < 5; ++plane) {
+    const unsigned char* line = plane_of(field, sight, plane, army) + place - VIEW_RADIUS * side;
+    if (army == 0)
+      copy_plane<false>(line - VIEW_RADIUS, side, sight.circle, seen + plane * PLANE);
     else
-      look_along<true>(line, circle, BLUE, RED, seen + y * VIEW);
+      copy_plane<true>(line + VIEW_RADIUS, side, sight.circle, seen + plane * PLANE);
   }
 }
 
@@ -135,7 +166,7 @@ __device__ int target_of(const Field& field, const Choice& choice, int agent) {
   const int from = field.place[index_of(agent)];
   if (from < 0 || !choice.strikes) return -1;
   const int cell = cells_of(field)[from + choice.offset];
-  return cell & flag_of(1 - army_of(agent)) ? index_of(cell >> 8 & ORDERS - 1) : -1;
+  return cell & flag_of(1 - army_of(agent)) ? index_of(cell & ORDERS - 1) : -1;
 }
 
 // A soldier's hp after all strikes, before it recovers; below 0 it dies.
@@ -170,6 +201,7 @@ __device__ void suffer(const Field& field, const Strikes& strikes, const Ends& e
   const float hp = hp_after(field, strikes, i);
   const bool lives = from >= 0, dies = lives && hp < 0.0f;
   int* cells = cells_of(field);
+  if (lives) show(field, agent, from, false);
   if (dies) {
     field.hp[i] = 0.0f;
     field.place[i] = -1;
@@ -177,7 +209,6 @@ __device__ void suffer(const Field& field, const Strikes& strikes, const Ends& e
     atomicSub(&field.left[2 * env_id() + army_of(agent)], 1);
   } else if (lives) {
     field.hp[i] = fminf(hp + strikes.step_recover[env_id()], field.max_hp);
-    cells[from] = soldier(agent, field.hp[i], field.max_hp);
   }
   ends.agent_mask[i] = lives;
   ends.agent_terminated[i] = dies;
@@ -207,7 +238,9 @@ __device__ void go(const Field& field, const Orders& orders, int agent) {
 __device__ void arrive(const Field& field, const Orders& orders, int agent) {
   const int at = field.place[index_of(agent)];
   int* cells = cells_of(field);
-  if (at < 0 || cells[at] > ORDERS) return;  // where it stood before
+  if (at < 0) return;
+  show(field, agent, at, true);
+  if (cells[at] > ORDERS) return;  // where it stood before
   int& from = cells[at - choice_of(field, orders, agent).offset];
   cells[at] = from;
   from = EMPTY;
@@ -257,6 +290,7 @@ extern "C" __global__ void reset(Field field, Sight sight, int* kills, bool* red
     const bool is_outside = x < low || x > high || y < low || y > high;
     const bool is_wall = x == low || x == high || y == low || y == high;
     cells[k] = is_outside ? OUTSIDE : is_wall ? WALL : EMPTY;
+    for (int plane = 0; plane < 4; ++plane) planes_of(field, 0)[plane * side * side + k] = 0;
   }
   Random random = Random::env();  // all lanes draw the same
   const int heights[2] = {(int)random.below((unsigned)slack[0] + 1u), (int)random.below((unsigned)slack[0] + 1u)};
@@ -268,7 +302,8 @@ extern "C" __global__ void reset(Field field, Sight sight, int* kills, bool* red
     field.place[i] = row * side + low + formation[2 * agent];
     field.hp[i] = field.max_hp;
     kills[i] = 0;
-    cells[field.place[i]] = soldier(agent, field.max_hp, field.max_hp);
+    cells[field.place[i]] = soldier(agent);
+    show(field, agent, field.place[i], true);
   }
   if (lane() == 0) {
     field.left[2 * env] = RED_COUNT;
