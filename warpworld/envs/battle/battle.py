@@ -92,7 +92,7 @@ class Battle(Environment):
             Array("left", "int32", (2,), per="env", bounds=(0, p.army_size), doc="living soldiers, red and blue"),
             Array("red_won", "bool", per="env", metric="last", doc="more red than blue soldiers are left"),
             Array("turn", "int32", per="env", bounds=(0, orders - 1), doc="the order in which soldiers come next step"),
-            _table("reach", self._reach(), "cells along x and y, and whether the action strikes"),
+            _table("reach", self._offsets(), "of red and blue, cells on in `cells`, times two, and one more for a strike"),
             _table("circle", self._view(), "of a view, in rows of 16 at least: all bits where a soldier sees, else none"),
             _table("walls", self._walls(), "of the map with its margin: all bits where a wall is, else none"),
             _table("formation", formation.places, "column and row of each soldier at the start"),
@@ -138,6 +138,12 @@ class Battle(Environment):
         walks, strikes = _circle(self.params.move_radius), _circle(self.params.attack_radius)
         strikes = strikes[np.any(strikes != 0, axis=1)]
         return np.array([(*cell, 0) for cell in walks] + [(*cell, 1) for cell in strikes])
+
+    def _offsets(self) -> np.ndarray:
+        """(actions, 2): of red and blue, whose x axis is mirrored; see battle.cu."""
+        x, y, strikes = self._reach().T
+        ahead = np.stack([x, -x], axis=1) + (y * (self.params.map_size + 2 * self.params.view_radius))[:, None]
+        return 2 * ahead + strikes[:, None]
 
     def _view(self) -> np.ndarray:
         radius = self.params.view_radius
