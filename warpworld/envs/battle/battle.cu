@@ -11,7 +11,7 @@
 // the living of both armies. Lane 0 writes terminated, truncated, red_won and turn (envs,), see order().
 // Read: actions (envs, agents, 1); reach (actions, 2), how many cells on in `cells` each leads red and blue, times two,
 // and one more if it strikes; circle (V, ROW), all bits where a soldier sees, else none; walls (side * side,), all bits
-// where one is; formation (agents, 2) and slack (1,), see reset(). Functions get the arrays from their env's part on.
+// where one is; formation (agents, 2) and slack (1,), see reset().
 //
 // A step: all strikes land at once, on those who stood there when the step began, and those whose hp falls below 0 die.
 // Then all walk at once, to cells that are empty by then. The lanes of an env share its soldiers: each lane takes every
@@ -76,42 +76,40 @@ __device__ int flag_of(int army) { return army == 0 ? RED : BLUE; }
 __device__ int side_of(const Field& field) { return field.map_size + 2 * VIEW_RADIUS; }
 __device__ int num_cells(const Field& field) { return side_of(field) * side_of(field); }
 
-// The parts of this env.
-__device__ Field here(Field field) {
-  const size_t env = (size_t)env_id(), cells = (size_t)num_cells(field);
-  field.cells += env * cells;
-  field.planes += 4 * env * cells;
-  field.place += env * NUM_AGENTS;
-  field.hp += env * NUM_AGENTS;
-  field.left += 2 * env;
-  return field;
+// The field of one env, and where arrays with an entry for every soldier begin to be its own.
+struct Ground : Field {
+  int first;
+};
+
+__device__ Ground here(const Field& field) {
+  const size_t first = (size_t)env_id() * (size_t)num_cells(field);
+  Ground ground{field, env_id() * NUM_AGENTS};
+  ground.cells += first;
+  ground.planes += 4 * first;
+  return ground;
 }
 
-__device__ Strikes here(const Strikes& strikes) {
-  const int env = env_id(), agents = env * NUM_AGENTS;
-  return Strikes{strikes.damage + env, strikes.step_recover + env, strikes.blows + agents, strikes.first + agents};
-}
-
-__device__ Orders here(const Orders& orders) {
-  return Orders{orders.actions + env_id() * NUM_AGENTS, orders.reach, orders.turn + env_id()};
+// Lanes of a GPU know their env without a register, in which `first` would have to be kept.
+__device__ int index_of(const Ground& ground, int agent) {
+  return (LANES_SIDE_BY_SIDE ? env_id() * NUM_AGENTS : ground.first) + agent;
 }
 
 // What a cell holds where this soldier stands.
 __device__ int soldier(int agent) { return flag_of(army_of(agent)) | agent; }
 
 // The planes of an army: its soldiers, and behind them their hp.
-__device__ unsigned char* planes_of(const Field& field, int army) { return field.planes + 2 * army * num_cells(field); }
+__device__ unsigned char* planes_of(const Ground& ground, int army) { return ground.planes + 2 * army * num_cells(ground); }
 
 // Shows a soldier to all who see its cell, with its hp as a byte, or hides it.
-__device__ void show(const Field& field, int agent, int cell) {
-  unsigned char* plane = planes_of(field, army_of(agent)) + cell;
+__device__ void show(const Ground& ground, int agent, int cell) {
+  unsigned char* plane = planes_of(ground, army_of(agent)) + cell;
   plane[0] = 255;
-  plane[num_cells(field)] = (unsigned char)(field.hp[agent] / field.max_hp * 255.0f + 0.5f);
+  plane[num_cells(ground)] = (unsigned char)(ground.hp[index_of(ground, agent)] / ground.max_hp * 255.0f + 0.5f);
 }
 
-__device__ void hide(const Field& field, int agent, int cell) {
-  unsigned char* plane = planes_of(field, army_of(agent)) + cell;
-  plane[0] = plane[num_cells(field)] = 0;
+__device__ void hide(const Ground& ground, int agent, int cell) {
+  unsigned char* plane = planes_of(ground, army_of(agent)) + cell;
+  plane[0] = plane[num_cells(ground)] = 0;
 }
 
 // ---- sight ----------------------------------------------------------------------------------------------------------
@@ -158,17 +156,20 @@ __device__ bool shows_any(const unsigned char* line, int side) {
   return (words[0] | words[1]) != 0;
 }
 
-// Writes what a soldier sees in a circle around it: walls, its own army, their hp, the enemy, their hp. The dead see
-// nothing. Blue sees the map from its own side: x grows towards where the enemy starts.
-__device__ void look(const Field& field, const Sight& sight, int agent) {
-  unsigned char* seen = sight.observations + (size_t)(env_id() * NUM_AGENTS + agent) * OBSERVATION_SIZE;
-  const int place = field.place[agent], side = side_of(field), army = army_of(agent);
-  const int corner = place - VIEW_RADIUS * side - VIEW_RADIUS;
-  const unsigned char *own = planes_of(field, army), *enemy = planes_of(field, 1 - army);
-  const unsigned char* planes[5] = {sight.walls, own, own + num_cells(field), enemy, enemy + num_cells(field)};
+// A plane of an army's views, of the whole map: walls, its own soldiers, their hp, the enemy, their hp.
+__device__ const unsigned char* plane_of(const Ground& ground, const Sight& sight, int plane, int army) {
+  const int of_red = plane - 1;  // blue's come after two of red
+  return plane == 0 ? sight.walls : ground.planes + (army == 0 ? of_red : of_red ^ 2) * num_cells(ground);
+}
+
+// Writes what a soldier sees in a circle around it; the dead see nothing. Blue sees the map from its own side: x grows
+// towards where the enemy starts. Planes with nothing to show are common, and cleared at once.
+__device__ void look(const Ground& ground, const Sight& sight, int agent) {
+  unsigned char* seen = sight.observations + (size_t)index_of(ground, agent) * OBSERVATION_SIZE;
+  const int place = ground.place[index_of(ground, agent)], side = side_of(ground), army = army_of(agent);
   bool shows = true;
   for (int plane = 0; plane < 5; ++plane, seen += PLANE) {
-    const unsigned char* line = planes[plane] + corner;
+    const unsigned char* line = plane_of(ground, sight, plane, army) + place - VIEW_RADIUS * side - VIEW_RADIUS;
     if (plane != 2 && plane != 4) shows = place >= 0 && (plane == 1 || shows_any(line, side));
     if (!shows)
       for (int k = 0; k < PLANE; ++k) seen[k] = 0;
@@ -179,6 +180,32 @@ __device__ void look(const Field& field, const Sight& sight, int agent) {
   }
 }
 
+// One byte of what a soldier sees.
+__device__ unsigned char seen_byte(const Ground& ground, const Sight& sight, int agent, int byte) {
+  const int place = ground.place[index_of(ground, agent)], army = army_of(agent);
+  if (place < 0) return 0;
+  const int y = byte % PLANE / VIEW, x = byte % PLANE % VIEW;
+  const int ahead = army == 0 ? x - VIEW_RADIUS : VIEW_RADIUS - x;
+  const unsigned char* plane = plane_of(ground, sight, byte / PLANE, army);
+  return plane[place + (y - VIEW_RADIUS) * side_of(ground) + ahead] & sight.circle[y * ROW + x];
+}
+
+// All soldiers look, or those who do by a mask. Lanes that run in parallel write neighbouring bytes of one view; where
+// they take turns, each writes whole views.
+__device__ void look_around(const Ground& ground, const Sight& sight, const bool* looks) {
+  if (LANES_SIDE_BY_SIDE) {
+    for (int k = lane(); k < NUM_AGENTS * OBSERVATION_SIZE; k += num_lanes()) {
+      const int agent = k / OBSERVATION_SIZE;
+      if (looks == nullptr || looks[index_of(ground, agent)])
+        sight.observations[(size_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE + k] =
+            seen_byte(ground, sight, agent, k % OBSERVATION_SIZE);
+    }
+  } else {
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
+      if (looks == nullptr || looks[index_of(ground, agent)]) look(ground, sight, agent);
+  }
+}
+
 // ---- strikes --------------------------------------------------------------------------------------------------------
 // The cells that a soldier strikes and walks to; its own, where it does not.
 struct Choice {
@@ -186,149 +213,140 @@ struct Choice {
   bool strikes;
 };
 
-__device__ Choice choice_of(const Field& field, const Orders& orders, int agent) {
-  const int reach = orders.reach[2 * orders.actions[agent] + army_of(agent)];
-  const int from = field.place[agent], offset = reach >> 1, strikes = reach & 1;
+__device__ Choice choice_of(const Ground& ground, const Orders& orders, int agent) {
+  const int reach = orders.reach[2 * orders.actions[index_of(ground, agent)] + army_of(agent)];
+  const int from = ground.place[index_of(ground, agent)], offset = reach >> 1, strikes = reach & 1;
   return Choice{from + strikes * offset, from + (1 - strikes) * offset, strikes != 0};
 }
 
 // Who comes first where two compete: every step turns the order anew, so that no soldier and no army is favoured.
 __device__ int order(int agent, int turn) { return agent ^ turn; }
-__device__ int claim_of(int agent, const Orders& orders) { return ORDERS - order(agent, orders.turn[0]); }
+__device__ int claim_of(int agent, const Orders& orders) { return ORDERS - order(agent, orders.turn[env_id()]); }
 
 // The enemy that a living soldier strikes, -1 if there is none.
-__device__ int target_of(const Field& field, const Choice& choice, int agent) {
-  const int cell = field.cells[choice.struck];
+__device__ int target_of(const Ground& ground, const Choice& choice, int agent) {
+  const int cell = ground.cells[choice.struck];
   return cell & flag_of(1 - army_of(agent)) ? cell & ORDERS - 1 : -1;
 }
 
 // A soldier's hp after all strikes, before it recovers; below 0 it dies.
-__device__ float hp_after(const Field& field, const Strikes& strikes, int agent) {
-  return field.hp[agent] - strikes.damage[0] * (float)strikes.blows[agent];
+__device__ float hp_after(const Ground& ground, const Strikes& strikes, int agent) {
+  return ground.hp[index_of(ground, agent)] - strikes.damage[env_id()] * (float)strikes.blows[index_of(ground, agent)];
 }
 
-__device__ void strike(const Field& field, const Orders& orders, const Strikes& strikes, int agent) {
-  if (field.place[agent] < 0) return;
-  const int target = target_of(field, choice_of(field, orders, agent), agent);
+__device__ void strike(const Ground& ground, const Orders& orders, const Strikes& strikes, int agent) {
+  if (ground.place[index_of(ground, agent)] < 0) return;
+  const int target = target_of(ground, choice_of(ground, orders, agent), agent);
   if (target < 0) return;
-  atomicAdd(&strikes.blows[target], 1);
-  atomicMax(&strikes.first[target], claim_of(agent, orders));
+  atomicAdd(&strikes.blows[index_of(ground, target)], 1);
+  atomicMax(&strikes.first[index_of(ground, target)], claim_of(agent, orders));
 }
 
 // Rewards a soldier for what it did and suffered, while all hp are those from before the strikes.
-__device__ void reward(const Field& field, const Orders& orders, const Strikes& strikes, const Pay& pay, int agent) {
-  float& reward = pay.rewards[agent];
+__device__ void reward(const Ground& ground, const Orders& orders, const Strikes& strikes, const Pay& pay, int agent) {
+  float& reward = pay.rewards[index_of(ground, agent)];
   reward = 0.0f;
-  if (field.place[agent] < 0) return;
-  const Choice choice = choice_of(field, orders, agent);
+  if (ground.place[index_of(ground, agent)] < 0) return;
+  const Choice choice = choice_of(ground, orders, agent);
   const float paid = pay.step_reward + (choice.strikes ? pay.attack_penalty : 0.0f);
-  const int target = target_of(field, choice, agent);
-  reward = hp_after(field, strikes, agent) < 0.0f ? pay.dead_penalty : paid;
+  const int target = target_of(ground, choice, agent);
+  reward = hp_after(ground, strikes, agent) < 0.0f ? pay.dead_penalty : paid;
   if (target < 0) return;
   const bool kills =
-      strikes.first[target] == claim_of(agent, orders) && hp_after(field, strikes, target) < 0.0f;
+      strikes.first[index_of(ground, target)] == claim_of(agent, orders) && hp_after(ground, strikes, target) < 0.0f;
   reward += kills ? pay.kill_reward : pay.attack_opponent_reward;
-  pay.kills[agent] += kills;
+  pay.kills[index_of(ground, agent)] += kills;
 }
 
 // Takes the strikes from a soldier's hp; it recovers, or leaves the map.
-__device__ void suffer(const Field& field, const Strikes& strikes, const Ends& ends, int agent) {
-  const int from = field.place[agent];
-  const float hp = hp_after(field, strikes, agent);
+__device__ void suffer(const Ground& ground, const Strikes& strikes, const Ends& ends, int agent) {
+  const int from = ground.place[index_of(ground, agent)];
+  const float hp = hp_after(ground, strikes, agent);
   const bool lives = from >= 0, dies = lives && hp < 0.0f;
-  ends.agent_mask[agent] = lives;
-  ends.agent_terminated[agent] = dies;
-  strikes.blows[agent] = 0;
-  strikes.first[agent] = 0;
+  ends.agent_mask[index_of(ground, agent)] = lives;
+  ends.agent_terminated[index_of(ground, agent)] = dies;
+  strikes.blows[index_of(ground, agent)] = 0;
+  strikes.first[index_of(ground, agent)] = 0;
   if (!lives) return;
-  hide(field, agent, from);
-  field.hp[agent] = dies ? 0.0f : fminf(hp + strikes.step_recover[0], field.max_hp);
+  hide(ground, agent, from);
+  ground.hp[index_of(ground, agent)] = dies ? 0.0f : fminf(hp + strikes.step_recover[env_id()], ground.max_hp);
   if (!dies) return;
-  field.place[agent] = -1;
-  field.cells[from] = EMPTY;
-  atomicSub(&field.left[army_of(agent)], 1);
+  ground.place[index_of(ground, agent)] = -1;
+  ground.cells[from] = EMPTY;
+  atomicSub(&ground.left[2 * env_id() + army_of(agent)], 1);
 }
 
 // ---- walks ----------------------------------------------------------------------------------------------------------
 // A soldier moves to a cell that is empty and that no one before it in the order wants: it claims the cell, stands on
 // its claim if that is the highest, and then takes the cell. Soldiers, walls and what is outside are above all claims, so
 // that who stays need not be told apart: it claims its own cell in vain.
-__device__ void claim(const Field& field, const Orders& orders, int agent) {
-  if (field.place[agent] < 0) return;
-  atomicMax(&field.cells[choice_of(field, orders, agent).entered], claim_of(agent, orders));
+__device__ void claim(const Ground& ground, const Orders& orders, int agent) {
+  if (ground.place[index_of(ground, agent)] < 0) return;
+  atomicMax(&ground.cells[choice_of(ground, orders, agent).entered], claim_of(agent, orders));
 }
 
-__device__ void go(const Field& field, const Orders& orders, int agent) {
-  int& place = field.place[agent];
+__device__ void go(const Ground& ground, const Orders& orders, int agent) {
+  int& place = ground.place[index_of(ground, agent)];
   if (place < 0) return;
-  const int entered = choice_of(field, orders, agent).entered;
-  place = field.cells[entered] == claim_of(agent, orders) ? entered : place;
+  const int entered = choice_of(ground, orders, agent).entered;
+  place = ground.cells[entered] == claim_of(agent, orders) ? entered : place;
 }
 
-__device__ void arrive(const Field& field, const Orders& orders, int agent) {
-  const int at = field.place[agent];
+__device__ void arrive(const Ground& ground, const Orders& orders, int agent) {
+  const int at = ground.place[index_of(ground, agent)];
   if (at < 0) return;
-  const int offset = choice_of(field, orders, agent).entered - at;
-  field.cells[field.cells[at] <= ORDERS ? at - offset : at] = EMPTY;  // where it stood before
-  field.cells[at] = soldier(agent);
-  show(field, agent, at);
+  const int offset = choice_of(ground, orders, agent).entered - at;
+  ground.cells[ground.cells[at] <= ORDERS ? at - offset : at] = EMPTY;  // where it stood before
+  ground.cells[at] = soldier(agent);
+  show(ground, agent, at);
 }
 
-__device__ void end_step(const Field& field, const Ends& ends) {
-  const int env = env_id(), red = field.left[0], blue = field.left[1];
+__device__ void end_step(const Ground& ground, const Ends& ends) {
+  const int env = env_id(), red = ground.left[2 * env], blue = ground.left[2 * env + 1];
   ends.red_won[env] = red > blue;
   ends.terminated[env] = red == 0 || blue == 0;
   ends.truncated[env] = red > 0 && blue > 0 && ends.timestep[env] >= ends.episode_length;
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
-extern "C" __global__ void step(Field fields, Sight sight, Strikes all_strikes, Pay pay, Ends ends,
-                                Orders all_orders) {
+extern "C" __global__ void step(Field field, Sight sight, Strikes strikes, Pay pay, Ends ends, Orders orders) {
   if (!is_active()) return;  // guard
-  const int agents = env_id() * NUM_AGENTS, first = lane(), stride = num_lanes();
-  const Field field = here(fields);
-  const Strikes strikes = here(all_strikes);
-  const Orders orders = here(all_orders);
-  pay.rewards += agents;
-  pay.kills += agents;
-  ends.agent_mask += agents;
-  ends.agent_terminated += agents;
-
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) strike(field, orders, strikes, agent);
+  const Ground ground = here(field);
+  const int first = lane(), stride = num_lanes();
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) strike(ground, orders, strikes, agent);
   sync_env();  // all strikes have landed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) reward(field, orders, strikes, pay, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) reward(ground, orders, strikes, pay, agent);
   sync_env();  // all have seen the hp from before the strikes, and who was struck
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) suffer(field, strikes, ends, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) suffer(ground, strikes, ends, agent);
   sync_env();  // the dead have left
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) claim(field, orders, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) claim(ground, orders, agent);
   sync_env();  // all have claimed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) go(field, orders, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) go(ground, orders, agent);
   sync_env();  // all know whether they go, and have read the turn
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) arrive(field, orders, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) arrive(ground, orders, agent);
   if (first == 0) {
-    end_step(field, ends);
-    orders.turn[0] = (int)Random::env().below(ORDERS);
+    end_step(ground, ends);
+    orders.turn[env_id()] = (int)Random::env().below(ORDERS);
   }
   sync_env();  // all stand where they will be seen
-  for (int agent = first; agent < NUM_AGENTS; agent += stride)
-    if (ends.agent_mask[agent]) look(field, sight, agent);
+  look_around(ground, sight, ends.agent_mask);
 }
 
 // Both armies take up their formation, each at a height of its own: `formation` has columns and rows, of which `slack`
 // more fit the map.
-extern "C" __global__ void reset(Field fields, Sight sight, int* kills, bool* red_won, int* turn, const int* formation,
+extern "C" __global__ void reset(Field field, Sight sight, int* kills, bool* red_won, int* turn, const int* formation,
                                  const int* slack) {
   if (!is_active()) return;  // guard
-  const Field field = here(fields);
-  const int env = env_id(), side = side_of(field);
-  const int low = VIEW_RADIUS, high = VIEW_RADIUS + field.map_size - 1;  // the walls
-  for (int k = lane(); k < num_cells(field); k += num_lanes()) {
+  const Ground ground = here(field);
+  const int env = env_id(), side = side_of(ground);
+  const int low = VIEW_RADIUS, high = VIEW_RADIUS + ground.map_size - 1;  // the walls
+  for (int k = lane(); k < num_cells(ground); k += num_lanes()) {
     const int x = k % side, y = k / side;
     const bool is_outside = x < low || x > high || y < low || y > high;
     const bool is_wall = x == low || x == high || y == low || y == high;
-    field.cells[k] = is_outside ? OUTSIDE : is_wall ? WALL : EMPTY;
-    for (int plane = 0; plane < 4; ++plane) field.planes[plane * num_cells(field) + k] = 0;
+    ground.cells[k] = is_outside ? OUTSIDE : is_wall ? WALL : EMPTY;
   }
+  for (int k = lane(); k < 4 * num_cells(ground); k += num_lanes()) ground.planes[k] = 0;
   Random random = Random::env();  // all lanes draw the same
   const int heights[2] = {(int)random.below((unsigned)slack[0] + 1u), (int)random.below((unsigned)slack[0] + 1u)};
   const int drawn_turn = (int)random.below(ORDERS);
@@ -337,18 +355,18 @@ extern "C" __global__ void reset(Field fields, Sight sight, int* kills, bool* re
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
     const int row = low + formation[2 * agent + 1] + heights[army_of(agent)];
     const int cell = row * side + low + formation[2 * agent];
-    field.place[agent] = cell;
-    field.hp[agent] = field.max_hp;
-    kills[env * NUM_AGENTS + agent] = 0;
-    field.cells[cell] = soldier(agent);
-    show(field, agent, cell);
+    ground.place[index_of(ground, agent)] = cell;
+    ground.hp[index_of(ground, agent)] = ground.max_hp;
+    kills[index_of(ground, agent)] = 0;
+    ground.cells[cell] = soldier(agent);
+    show(ground, agent, cell);
   }
   if (lane() == 0) {
-    field.left[0] = RED_COUNT;
-    field.left[1] = BLUE_COUNT;
+    ground.left[2 * env] = RED_COUNT;
+    ground.left[2 * env + 1] = BLUE_COUNT;
     red_won[env] = false;
     turn[env] = drawn_turn;
   }
   sync_env();  // all stand where they will be seen
-  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) look(field, sight, agent);
+  look_around(ground, sight, nullptr);
 }
