@@ -194,6 +194,7 @@ __device__ unsigned char seen_byte(const Ground& ground, const Sight& sight, int
 // they take turns, each writes whole views.
 __device__ void look_around(const Ground& ground, const Sight& sight, const bool* looks) {
   if (LANES_SIDE_BY_SIDE) {
+#pragma unroll 1  // copies of the body spill registers on sm_80
     for (int k = lane(); k < NUM_AGENTS * OBSERVATION_SIZE; k += num_lanes()) {
       const int agent = k / OBSERVATION_SIZE;
       if (looks == nullptr || looks[index_of(ground, agent)])
