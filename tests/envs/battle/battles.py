@@ -33,15 +33,18 @@ def place(world: World, cells: Sequence[Cell | None], hp: Sequence[float] | None
     side = p.map_size + 2 * p.view_radius
     health = np.full(len(cells), p.max_hp, np.float32) if hp is None else np.asarray(hp, np.float32)
     grid = world["cells"][0].clone()
-    red = 1 << max(18, 8 + (len(cells) - 1).bit_length())  # as in battle.cu
+    red = 2 << max(10, (len(cells) - 1).bit_length())  # as in battle.cu
     grid[(grid & 3 * red) > 0] = 0
+    world["planes"][0] = 0
     for agent, cell in enumerate(cells):
         at = -1 if cell is None else (cell[1] + p.view_radius) * side + cell[0] + p.view_radius
         world["place"][0, agent] = at
         world["hp"][0, agent] = 0.0 if cell is None else float(health[agent])
         if at >= 0:
-            flag = red if agent < p.army_size else 2 * red
-            grid[at] = flag | agent << 8 | int(health[agent] / np.float32(p.max_hp) * np.float32(255) + 0.5)
+            army = int(agent >= p.army_size)
+            grid[at] = red << army | agent
+            world["planes"][0, 2 * army, at] = 255
+            world["planes"][0, 2 * army + 1, at] = int(health[agent] / np.float32(p.max_hp) * np.float32(255) + 0.5)
     world["cells"][0] = grid
     alive = torch.tensor([cell is not None for cell in cells])
     world["left"][0] = torch.stack([alive[: p.army_size].sum(), alive[p.army_size :].sum()]).int()

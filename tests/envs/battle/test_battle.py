@@ -31,7 +31,7 @@ def strike(x: int, y: int) -> int:
     [
         dict(army_size=20, map_size=12, view_radius=3, damage=4.0),
         dict(army_size=20, map_size=14, view_radius=4, move_radius=3.0, attack_radius=2.3, step_recover=0.7),
-        dict(army_size=40, map_size=16, view_radius=2, kill_reward=2.0, dead_penalty=-3.0, damage=3.0),
+        dict(army_size=40, map_size=16, view_radius=9, kill_reward=2.0, dead_penalty=-3.0, damage=3.0),
     ],
 )
 def test_every_step_is_the_oracles(params: dict[str, Any]) -> None:

@@ -2,14 +2,16 @@
 //
 // The world keeps who stands where, so that a soldier's step costs the same however many there are. cells (envs,
 // side * side) is the map with its walls and a margin as wide as a view: EMPTY, a soldier, WALL or OUTSIDE, and between
-// two barriers a claim; side is map_size + 2 * VIEW_RADIUS.
+// two barriers a claim; side is map_size + 2 * VIEW_RADIUS. planes (envs, 4, side * side) has the bytes that views show of
+// each cell: 255 where a red soldier stands, and its hp, then the same of blue.
 //
 // Arrays, each with an entry for every soldier: place (envs, agents) index into cells, -1 once dead; hp; kills, of this
 // episode; rewards; agent_mask; agent_terminated; observations (envs, agents, 5, V, V), see look(). blows and first are
 // all 0 between steps: how many strikes a soldier got, and the highest claim of those who struck. left (envs, 2) counts
 // the living of both armies. Lane 0 writes terminated, truncated, red_won and turn (envs,), see order().
-// Read: actions (envs, agents, 1); reach (actions, 3), how far along x and y each reaches and whether it strikes;
-// circle (V, V), all bits where a soldier sees, else none; formation (agents, 2) and slack (1,), see reset().
+// Read: actions (envs, agents, 1); reach (actions, 2), how many cells on in `cells` each leads red and blue, times two,
+// and one more if it strikes; circle (V, ROW), all bits where a soldier sees, else none; walls (side * side,), all bits
+// where one is; formation (agents, 2) and slack (1,), see reset().
 //
 // A step: all strikes land at once, on those who stood there when the step began, and those whose hp falls below 0 die.
 // Then all walk at once, to cells that are empty by then. The lanes of an env share its soldiers: each lane takes every
@@ -17,13 +19,16 @@
 #include <warpworld.cuh>
 
 constexpr int VIEW = 2 * VIEW_RADIUS + 1, PLANE = VIEW * VIEW;
+constexpr int CHUNK = 16;                         // bytes of a row of a view that a lane copies at once
+constexpr int ROW = VIEW < CHUNK ? CHUNK : VIEW;  // of circle
 constexpr int orders_for(int agents) { return agents <= 1024 ? 1024 : 2 * orders_for((agents + 1) / 2); }
 constexpr int ORDERS = orders_for(NUM_AGENTS);  // at least NUM_AGENTS, a power of two
-// What a cell holds; a soldier's has the flag of its army, its number << 8 and its hp. A claim is 1 .. ORDERS.
-constexpr int EMPTY = 0, RED = ORDERS << 8, BLUE = RED << 1, WALL = RED << 2, OUTSIDE = RED << 3;
+// What a cell holds; a soldier's has the flag of its army and its number. A claim is 1 .. ORDERS.
+constexpr int EMPTY = 0, RED = 2 * ORDERS, BLUE = RED << 1, WALL = RED << 2, OUTSIDE = RED << 3;
 
 struct Field {
   int* cells;
+  unsigned char* planes;
   int* place;
   float* hp;
   int* left;
@@ -33,7 +38,8 @@ struct Field {
 
 struct Sight {
   unsigned char* observations;
-  const int* circle;
+  const unsigned char* circle;
+  const unsigned char* walls;
 };
 
 struct Orders {
@@ -65,156 +71,239 @@ struct Ends {
   int episode_length;
 };
 
-__device__ int index_of(int agent) { return env_id() * NUM_AGENTS + agent; }
 __device__ int army_of(int agent) { return agent >= BLUE_FIRST; }
 __device__ int flag_of(int army) { return army == 0 ? RED : BLUE; }
-// Blue sees and walks the map from its own side: x grows towards where the enemy starts.
-__device__ int facing(int agent) { return army_of(agent) == 0 ? 1 : -1; }
 __device__ int side_of(const Field& field) { return field.map_size + 2 * VIEW_RADIUS; }
-__device__ int* cells_of(const Field& field) {
-  return field.cells + (size_t)env_id() * (size_t)(side_of(field) * side_of(field));
+__device__ int num_cells(const Field& field) { return side_of(field) * side_of(field); }
+
+// The field of one env, and where arrays with an entry for every soldier begin to be its own.
+struct Ground : Field {
+  int first;
+};
+
+__device__ Ground here(const Field& field) {
+  const size_t first = (size_t)env_id() * (size_t)num_cells(field);
+  Ground ground{field, env_id() * NUM_AGENTS};
+  ground.cells += first;
+  ground.planes += 4 * first;
+  return ground;
 }
 
-// A cell with this soldier: who it is, and its hp of max_hp as a byte.
-__device__ int soldier(int agent, float hp, float max_hp) {
-  return flag_of(army_of(agent)) | agent << 8 | (int)(hp / max_hp * 255.0f + 0.5f);
+// Lanes of a GPU know their env without a register, in which `first` would have to be kept.
+__device__ int index_of(const Ground& ground, int agent) {
+  return (LANES_SIDE_BY_SIDE ? env_id() * NUM_AGENTS : ground.first) + agent;
+}
+
+// What a cell holds where this soldier stands.
+__device__ int soldier(int agent) { return flag_of(army_of(agent)) | agent; }
+
+// The planes of an army: its soldiers, and behind them their hp.
+__device__ unsigned char* planes_of(const Ground& ground, int army) { return ground.planes + 2 * army * num_cells(ground); }
+
+// Shows a soldier to all who see its cell, with its hp as a byte, or hides it.
+__device__ void show(const Ground& ground, int agent, int cell) {
+  unsigned char* plane = planes_of(ground, army_of(agent)) + cell;
+  plane[0] = 255;
+  plane[num_cells(ground)] = (unsigned char)(ground.hp[index_of(ground, agent)] / ground.max_hp * 255.0f + 0.5f);
+}
+
+__device__ void hide(const Ground& ground, int agent, int cell) {
+  unsigned char* plane = planes_of(ground, army_of(agent)) + cell;
+  plane[0] = plane[num_cells(ground)] = 0;
+}
+
+// ---- sight ----------------------------------------------------------------------------------------------------------
+// Copies WIDTH bytes of a row, from the left or from the right: all are read before any is written, so that a compiler
+// takes them at once.
+template <bool MIRRORED, int WIDTH>
+__device__ void copy_bytes(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
+  unsigned char copied[WIDTH];
+  for (int k = 0; k < WIDTH; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
+  memcpy(seen, copied, WIDTH);
+}
+
+// Copies a row of a view, and no more where it is at least that wide; pieces of WIDTH bytes overlap.
+template <bool MIRRORED, int WIDTH>
+__device__ void copy_row(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
+  for (int next = 0; next < VIEW; next += WIDTH) {
+    const int k = VIEW < WIDTH || next + WIDTH <= VIEW ? next : VIEW - WIDTH;
+    copy_bytes<MIRRORED, WIDTH>(line + (MIRRORED ? -k : k), circle + k, seen + k);
+  }
+}
+
+// Copies what a soldier sees of a plane. Of a narrow view, a row runs over into the next one, which is copied later; so
+// does the last one into the next plane, unless this is the last.
+template <bool MIRRORED>
+__device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* seen,
+                           bool is_last) {
+  constexpr int width = VIEW >= CHUNK ? CHUNK : VIEW >= 8 ? 8 : 1;
+  const int wide = VIEW < 8 ? 0 : VIEW - is_last;
+  line += MIRRORED ? VIEW - 1 : 0;
+  for (int y = 0; y < wide; ++y, line += side, circle += ROW, seen += VIEW)
+    copy_row<MIRRORED, CHUNK>(line, circle, seen);
+  for (int y = wide; y < VIEW; ++y, line += side, circle += ROW, seen += VIEW)
+    copy_row<MIRRORED, width>(line, circle, seen);
+}
+
+// Whether a plane shows anything in the rows around a soldier.
+__device__ bool shows_any(const unsigned char* line, int side) {
+  unsigned char found[CHUNK] = {0};  // by place in a chunk
+  for (int y = 0; y < VIEW; ++y, line += side)
+    for (int next = 0; next < VIEW; next += CHUNK)
+      for (int k = 0; k < CHUNK; ++k) found[k] |= line[next + k];
+  unsigned long long words[2];
+  memcpy(words, found, CHUNK);
+  return (words[0] | words[1]) != 0;
+}
+
+// A plane of an army's views, of the whole map: walls, its own soldiers, their hp, the enemy, their hp.
+__device__ const unsigned char* plane_of(const Ground& ground, const Sight& sight, int plane, int army) {
+  const int of_red = plane - 1;  // blue's come after two of red
+  return plane == 0 ? sight.walls : ground.planes + (army == 0 ? of_red : of_red ^ 2) * num_cells(ground);
+}
+
+// Writes what a soldier sees in a circle around it; the dead see nothing. Blue sees the map from its own side: x grows
+// towards where the enemy starts. Planes with nothing to show are common, and cleared at once.
+__device__ void look(const Ground& ground, const Sight& sight, int agent) {
+  unsigned char* seen = sight.observations + (size_t)index_of(ground, agent) * OBSERVATION_SIZE;
+  const int place = ground.place[index_of(ground, agent)], side = side_of(ground), army = army_of(agent);
+  bool shows = true;
+  for (int plane = 0; plane < 5; ++plane, seen += PLANE) {
+    const unsigned char* line = plane_of(ground, sight, plane, army) + place - VIEW_RADIUS * side - VIEW_RADIUS;
+    if (plane != 2 && plane != 4) shows = place >= 0 && (plane == 1 || shows_any(line, side));
+    if (!shows)
+      for (int k = 0; k < PLANE; ++k) seen[k] = 0;
+    else if (army == 0)
+      copy_plane<false>(line, side, sight.circle, seen, plane == 4);
+    else
+      copy_plane<true>(line, side, sight.circle, seen, plane == 4);
+  }
+}
+
+// One byte of what a soldier sees.
+__device__ unsigned char seen_byte(const Ground& ground, const Sight& sight, int agent, int byte) {
+  const int place = ground.place[index_of(ground, agent)], army = army_of(agent);
+  if (place < 0) return 0;
+  const int y = byte % PLANE / VIEW, x = byte % PLANE % VIEW;
+  const int ahead = army == 0 ? x - VIEW_RADIUS : VIEW_RADIUS - x;
+  const unsigned char* plane = plane_of(ground, sight, byte / PLANE, army);
+  return plane[place + (y - VIEW_RADIUS) * side_of(ground) + ahead] & sight.circle[y * ROW + x];
+}
+
+// All soldiers look, or those who do by a mask. Lanes that run in parallel write neighbouring bytes of one view; where
+// they take turns, each writes whole views.
+__device__ void look_around(const Ground& ground, const Sight& sight, const bool* looks) {
+  if (LANES_SIDE_BY_SIDE) {
+#pragma unroll 1  // copies of the body spill registers on sm_80
+    for (int k = lane(); k < NUM_AGENTS * OBSERVATION_SIZE; k += num_lanes()) {
+      const int agent = k / OBSERVATION_SIZE;
+      if (looks == nullptr || looks[index_of(ground, agent)])
+        sight.observations[(size_t)env_id() * NUM_AGENTS * OBSERVATION_SIZE + k] =
+            seen_byte(ground, sight, agent, k % OBSERVATION_SIZE);
+    }
+  } else {
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
+      if (looks == nullptr || looks[index_of(ground, agent)]) look(ground, sight, agent);
+  }
+}
+
+// ---- strikes --------------------------------------------------------------------------------------------------------
+// The cells that a soldier strikes and walks to; its own, where it does not.
+struct Choice {
+  int struck, entered;
+  bool strikes;
+};
+
+__device__ Choice choice_of(const Ground& ground, const Orders& orders, int agent) {
+  const int reach = orders.reach[2 * orders.actions[index_of(ground, agent)] + army_of(agent)];
+  const int from = ground.place[index_of(ground, agent)], offset = reach >> 1, strikes = reach & 1;
+  return Choice{from + strikes * offset, from + (1 - strikes) * offset, strikes != 0};
 }
 
 // Who comes first where two compete: every step turns the order anew, so that no soldier and no army is favoured.
 __device__ int order(int agent, int turn) { return agent ^ turn; }
 __device__ int claim_of(int agent, const Orders& orders) { return ORDERS - order(agent, orders.turn[env_id()]); }
 
-// ---- sight ----------------------------------------------------------------------------------------------------------
-// Writes one row of a view in all five planes. Without branches, so that a compiler can do several cells at once.
-template <bool MIRRORED>
-__device__ void look_along(const int* __restrict__ middle, const int* __restrict__ circle, int own, int enemy,
-                           unsigned char* __restrict__ row) {
-  for (int k = 0; k < VIEW; ++k) {
-    const int cell = middle[MIRRORED ? VIEW_RADIUS - k : k - VIEW_RADIUS] & circle[k];
-    const int friendly = cell & own ? 255 : 0, hostile = cell & enemy ? 255 : 0;
-    row[k] = (unsigned char)(cell & WALL ? 255 : 0);
-    row[PLANE + k] = (unsigned char)friendly;
-    row[2 * PLANE + k] = (unsigned char)(friendly & cell);
-    row[3 * PLANE + k] = (unsigned char)hostile;
-    row[4 * PLANE + k] = (unsigned char)(hostile & cell);
-  }
-}
-
-// Writes what a soldier sees in a circle around it: walls, its own army, their hp, the enemy, their hp. The dead see
-// nothing.
-__device__ void look(const Field& field, const Sight& sight, int agent) {
-  unsigned char* seen = sight.observations + (size_t)index_of(agent) * OBSERVATION_SIZE;
-  const int place = field.place[index_of(agent)], side = side_of(field), own = flag_of(army_of(agent));
-  if (place < 0) {
-    for (int k = 0; k < OBSERVATION_SIZE; ++k) seen[k] = 0;
-    return;
-  }
-  const int* middle = cells_of(field) + place;
-  for (int y = 0; y < VIEW; ++y) {
-    const int *line = middle + (y - VIEW_RADIUS) * side, *circle = sight.circle + y * VIEW;
-    if (own == RED)
-      look_along<false>(line, circle, RED, BLUE, seen + y * VIEW);
-    else
-      look_along<true>(line, circle, BLUE, RED, seen + y * VIEW);
-  }
-}
-
-// ---- strikes --------------------------------------------------------------------------------------------------------
-struct Choice {
-  int offset;  // how many cells away
-  bool strikes;
-};
-
-__device__ Choice choice_of(const Field& field, const Orders& orders, int agent) {
-  const int* reached = orders.reach + 3 * orders.actions[index_of(agent)];
-  return Choice{reached[1] * side_of(field) + facing(agent) * reached[0], reached[2] != 0};
-}
-
-// Index of the enemy that a soldier strikes, -1 if there is none.
-__device__ int target_of(const Field& field, const Choice& choice, int agent) {
-  const int from = field.place[index_of(agent)];
-  if (from < 0 || !choice.strikes) return -1;
-  const int cell = cells_of(field)[from + choice.offset];
-  return cell & flag_of(1 - army_of(agent)) ? index_of(cell >> 8 & ORDERS - 1) : -1;
+// The enemy that a living soldier strikes, -1 if there is none.
+__device__ int target_of(const Ground& ground, const Choice& choice, int agent) {
+  const int cell = ground.cells[choice.struck];
+  return cell & flag_of(1 - army_of(agent)) ? cell & ORDERS - 1 : -1;
 }
 
 // A soldier's hp after all strikes, before it recovers; below 0 it dies.
-__device__ float hp_after(const Field& field, const Strikes& strikes, int i) {
-  return field.hp[i] - strikes.damage[env_id()] * (float)strikes.blows[i];
+__device__ float hp_after(const Ground& ground, const Strikes& strikes, int agent) {
+  return ground.hp[index_of(ground, agent)] - strikes.damage[env_id()] * (float)strikes.blows[index_of(ground, agent)];
 }
 
-__device__ void strike(const Field& field, const Orders& orders, const Strikes& strikes, int agent) {
-  const int target = target_of(field, choice_of(field, orders, agent), agent);
+__device__ void strike(const Ground& ground, const Orders& orders, const Strikes& strikes, int agent) {
+  if (ground.place[index_of(ground, agent)] < 0) return;
+  const int target = target_of(ground, choice_of(ground, orders, agent), agent);
   if (target < 0) return;
-  atomicAdd(&strikes.blows[target], 1);
-  atomicMax(&strikes.first[target], claim_of(agent, orders));
+  atomicAdd(&strikes.blows[index_of(ground, target)], 1);
+  atomicMax(&strikes.first[index_of(ground, target)], claim_of(agent, orders));
 }
 
 // Rewards a soldier for what it did and suffered, while all hp are those from before the strikes.
-__device__ void reward(const Field& field, const Orders& orders, const Strikes& strikes, const Pay& pay, int agent) {
-  const int i = index_of(agent);
-  const Choice choice = choice_of(field, orders, agent);
-  const int target = target_of(field, choice, agent);
-  const bool lives = field.place[i] >= 0, dies = lives && hp_after(field, strikes, i) < 0.0f;
-  const bool kills = target >= 0 && strikes.first[target] == claim_of(agent, orders) &&
-                     hp_after(field, strikes, target) < 0.0f;
-  float reward = dies ? pay.dead_penalty : pay.step_reward + (choice.strikes ? pay.attack_penalty : 0.0f);
-  if (target >= 0) reward += kills ? pay.kill_reward : pay.attack_opponent_reward;
-  pay.rewards[i] = lives ? reward : 0.0f;
-  pay.kills[i] += kills;
+__device__ void reward(const Ground& ground, const Orders& orders, const Strikes& strikes, const Pay& pay, int agent) {
+  float& reward = pay.rewards[index_of(ground, agent)];
+  reward = 0.0f;
+  if (ground.place[index_of(ground, agent)] < 0) return;
+  const Choice choice = choice_of(ground, orders, agent);
+  const float paid = pay.step_reward + (choice.strikes ? pay.attack_penalty : 0.0f);
+  const int target = target_of(ground, choice, agent);
+  reward = hp_after(ground, strikes, agent) < 0.0f ? pay.dead_penalty : paid;
+  if (target < 0) return;
+  const bool kills =
+      strikes.first[index_of(ground, target)] == claim_of(agent, orders) && hp_after(ground, strikes, target) < 0.0f;
+  reward += kills ? pay.kill_reward : pay.attack_opponent_reward;
+  pay.kills[index_of(ground, agent)] += kills;
 }
 
 // Takes the strikes from a soldier's hp; it recovers, or leaves the map.
-__device__ void suffer(const Field& field, const Strikes& strikes, const Ends& ends, int agent) {
-  const int i = index_of(agent), from = field.place[i];
-  const float hp = hp_after(field, strikes, i);
+__device__ void suffer(const Ground& ground, const Strikes& strikes, const Ends& ends, int agent) {
+  const int from = ground.place[index_of(ground, agent)];
+  const float hp = hp_after(ground, strikes, agent);
   const bool lives = from >= 0, dies = lives && hp < 0.0f;
-  int* cells = cells_of(field);
-  if (dies) {
-    field.hp[i] = 0.0f;
-    field.place[i] = -1;
-    cells[from] = EMPTY;
-    atomicSub(&field.left[2 * env_id() + army_of(agent)], 1);
-  } else if (lives) {
-    field.hp[i] = fminf(hp + strikes.step_recover[env_id()], field.max_hp);
-    cells[from] = soldier(agent, field.hp[i], field.max_hp);
-  }
-  ends.agent_mask[i] = lives;
-  ends.agent_terminated[i] = dies;
-  strikes.blows[i] = 0;
-  strikes.first[i] = 0;
+  ends.agent_mask[index_of(ground, agent)] = lives;
+  ends.agent_terminated[index_of(ground, agent)] = dies;
+  strikes.blows[index_of(ground, agent)] = 0;
+  strikes.first[index_of(ground, agent)] = 0;
+  if (!lives) return;
+  hide(ground, agent, from);
+  ground.hp[index_of(ground, agent)] = dies ? 0.0f : fminf(hp + strikes.step_recover[env_id()], ground.max_hp);
+  if (!dies) return;
+  ground.place[index_of(ground, agent)] = -1;
+  ground.cells[from] = EMPTY;
+  atomicSub(&ground.left[2 * env_id() + army_of(agent)], 1);
 }
 
 // ---- walks ----------------------------------------------------------------------------------------------------------
 // A soldier moves to a cell that is empty and that no one before it in the order wants: it claims the cell, stands on
-// its claim if that is the highest, and then takes the cell.
-__device__ void claim(const Field& field, const Orders& orders, int agent) {
-  const int from = field.place[index_of(agent)];
-  const Choice choice = choice_of(field, orders, agent);
-  if (from < 0 || choice.strikes || choice.offset == 0) return;
-  // soldiers, walls and what is outside are above all claims
-  atomicMax(&cells_of(field)[from + choice.offset], claim_of(agent, orders));
+// its claim if that is the highest, and then takes the cell. Soldiers, walls and what is outside are above all claims, so
+// that who stays need not be told apart: it claims its own cell in vain.
+__device__ void claim(const Ground& ground, const Orders& orders, int agent) {
+  if (ground.place[index_of(ground, agent)] < 0) return;
+  atomicMax(&ground.cells[choice_of(ground, orders, agent).entered], claim_of(agent, orders));
 }
 
-__device__ void go(const Field& field, const Orders& orders, int agent) {
-  const int i = index_of(agent), from = field.place[i];
-  const Choice choice = choice_of(field, orders, agent);
-  if (from < 0 || choice.strikes || choice.offset == 0) return;
-  const int to = from + choice.offset;
-  if (cells_of(field)[to] == claim_of(agent, orders)) field.place[i] = to;
+__device__ void go(const Ground& ground, const Orders& orders, int agent) {
+  int& place = ground.place[index_of(ground, agent)];
+  if (place < 0) return;
+  const int entered = choice_of(ground, orders, agent).entered;
+  place = ground.cells[entered] == claim_of(agent, orders) ? entered : place;
 }
 
-__device__ void arrive(const Field& field, const Orders& orders, int agent) {
-  const int at = field.place[index_of(agent)];
-  int* cells = cells_of(field);
-  if (at < 0 || cells[at] > ORDERS) return;  // where it stood before
-  int& from = cells[at - choice_of(field, orders, agent).offset];
-  cells[at] = from;
-  from = EMPTY;
+__device__ void arrive(const Ground& ground, const Orders& orders, int agent) {
+  const int at = ground.place[index_of(ground, agent)];
+  if (at < 0) return;
+  const int offset = choice_of(ground, orders, agent).entered - at;
+  ground.cells[ground.cells[at] <= ORDERS ? at - offset : at] = EMPTY;  // where it stood before
+  ground.cells[at] = soldier(agent);
+  show(ground, agent, at);
 }
 
-__device__ void end_step(const Field& field, const Ends& ends) {
-  const int env = env_id(), red = field.left[2 * env], blue = field.left[2 * env + 1];
+__device__ void end_step(const Ground& ground, const Ends& ends) {
+  const int env = env_id(), red = ground.left[2 * env], blue = ground.left[2 * env + 1];
   ends.red_won[env] = red > blue;
   ends.terminated[env] = red == 0 || blue == 0;
   ends.truncated[env] = red > 0 && blue > 0 && ends.timestep[env] >= ends.episode_length;
@@ -223,25 +312,25 @@ __device__ void end_step(const Field& field, const Ends& ends) {
 // ---- kernels --------------------------------------------------------------------------------------------------------
 extern "C" __global__ void step(Field field, Sight sight, Strikes strikes, Pay pay, Ends ends, Orders orders) {
   if (!is_active()) return;  // guard
+  const Ground ground = here(field);
   const int first = lane(), stride = num_lanes();
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) strike(field, orders, strikes, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) strike(ground, orders, strikes, agent);
   sync_env();  // all strikes have landed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) reward(field, orders, strikes, pay, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) reward(ground, orders, strikes, pay, agent);
   sync_env();  // all have seen the hp from before the strikes, and who was struck
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) suffer(field, strikes, ends, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) suffer(ground, strikes, ends, agent);
   sync_env();  // the dead have left
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) claim(field, orders, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) claim(ground, orders, agent);
   sync_env();  // all have claimed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) go(field, orders, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) go(ground, orders, agent);
   sync_env();  // all know whether they go, and have read the turn
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) arrive(field, orders, agent);
+  for (int agent = first; agent < NUM_AGENTS; agent += stride) arrive(ground, orders, agent);
   if (first == 0) {
-    end_step(field, ends);
+    end_step(ground, ends);
     orders.turn[env_id()] = (int)Random::env().below(ORDERS);
   }
   sync_env();  // all stand where they will be seen
-  for (int agent = first; agent < NUM_AGENTS; agent += stride)
-    if (ends.agent_mask[index_of(agent)]) look(field, sight, agent);
+  look_around(ground, sight, ends.agent_mask);
 }
 
 // Both armies take up their formation, each at a height of its own: `formation` has columns and rows, of which `slack`
@@ -249,33 +338,36 @@ extern "C" __global__ void step(Field field, Sight sight, Strikes strikes, Pay p
 extern "C" __global__ void reset(Field field, Sight sight, int* kills, bool* red_won, int* turn, const int* formation,
                                  const int* slack) {
   if (!is_active()) return;  // guard
-  const int env = env_id(), side = side_of(field);
-  const int low = VIEW_RADIUS, high = VIEW_RADIUS + field.map_size - 1;  // the walls
-  int* cells = cells_of(field);
-  for (int k = lane(); k < side * side; k += num_lanes()) {
+  const Ground ground = here(field);
+  const int env = env_id(), side = side_of(ground);
+  const int low = VIEW_RADIUS, high = VIEW_RADIUS + ground.map_size - 1;  // the walls
+  for (int k = lane(); k < num_cells(ground); k += num_lanes()) {
     const int x = k % side, y = k / side;
     const bool is_outside = x < low || x > high || y < low || y > high;
     const bool is_wall = x == low || x == high || y == low || y == high;
-    cells[k] = is_outside ? OUTSIDE : is_wall ? WALL : EMPTY;
+    ground.cells[k] = is_outside ? OUTSIDE : is_wall ? WALL : EMPTY;
   }
+  for (int k = lane(); k < 4 * num_cells(ground); k += num_lanes()) ground.planes[k] = 0;
   Random random = Random::env();  // all lanes draw the same
   const int heights[2] = {(int)random.below((unsigned)slack[0] + 1u), (int)random.below((unsigned)slack[0] + 1u)};
   const int drawn_turn = (int)random.below(ORDERS);
   sync_env();  // the map is drawn
 
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
-    const int i = index_of(agent), row = low + formation[2 * agent + 1] + heights[army_of(agent)];
-    field.place[i] = row * side + low + formation[2 * agent];
-    field.hp[i] = field.max_hp;
-    kills[i] = 0;
-    cells[field.place[i]] = soldier(agent, field.max_hp, field.max_hp);
+    const int row = low + formation[2 * agent + 1] + heights[army_of(agent)];
+    const int cell = row * side + low + formation[2 * agent];
+    ground.place[index_of(ground, agent)] = cell;
+    ground.hp[index_of(ground, agent)] = ground.max_hp;
+    kills[index_of(ground, agent)] = 0;
+    ground.cells[cell] = soldier(agent);
+    show(ground, agent, cell);
   }
   if (lane() == 0) {
-    field.left[2 * env] = RED_COUNT;
-    field.left[2 * env + 1] = BLUE_COUNT;
+    ground.left[2 * env] = RED_COUNT;
+    ground.left[2 * env + 1] = BLUE_COUNT;
     red_won[env] = false;
     turn[env] = drawn_turn;
   }
   sync_env();  // all stand where they will be seen
-  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) look(field, sight, agent);
+  look_around(ground, sight, nullptr);
 }

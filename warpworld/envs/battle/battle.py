@@ -30,6 +30,7 @@ from warpworld.envs.battle.formation import Formation, form
 
 LARGEST_MAP = 1024
 MOST_SOLDIERS = MOST_AGENTS // 2  # of an army
+CHUNK = 16  # least length of a row of `circle`, as in battle.cu
 Finite = Annotated[float, Range()]
 
 
@@ -81,7 +82,8 @@ class Battle(Environment):
         p, formation = self.params, self._formation()
         side, orders = p.map_size + 2 * p.view_radius, self._orders()
         return [
-            Array("cells", "int32", (side * side,), per="env", bounds=(0, orders << 11), doc="the map with a margin"),
+            Array("cells", "int32", (side * side,), per="env", bounds=(0, orders << 4), doc="the map with a margin"),
+            Array("planes", "uint8", (4, side * side), per="env", doc="what is seen of a cell: red, its hp, blue, its hp"),
             Array("place", "int32", bounds=(-1, side * side - 1), doc="its index into cells, -1 once dead"),
             Array("hp", "float32", bounds=(0, p.max_hp), doc="hit points"),
             Array("kills", "int32", bounds=(0, p.army_size), metric="last", doc="of this soldier in the episode"),
@@ -90,8 +92,9 @@ class Battle(Environment):
             Array("left", "int32", (2,), per="env", bounds=(0, p.army_size), doc="living soldiers, red and blue"),
             Array("red_won", "bool", per="env", metric="last", doc="more red than blue soldiers are left"),
             Array("turn", "int32", per="env", bounds=(0, orders - 1), doc="the order in which soldiers come next step"),
-            _table("reach", self._reach(), "cells along x and y, and whether the action strikes"),
-            _table("circle", self._view(), "of a view: all bits where a soldier sees, else none"),
+            _table("reach", self._offsets(), "of red and blue, cells on in `cells`, times two, and one more for a strike"),
+            _table("circle", self._view(), "of a view, in rows of 16 at least: all bits where a soldier sees, else none"),
+            _table("walls", self._walls(), "of the map with its margin: all bits where a wall is, else none"),
             _table("formation", formation.places, "column and row of each soldier at the start"),
             _table("slack", np.array([formation.slack]), "rows by which an army may start further down"),
         ]
@@ -136,10 +139,23 @@ class Battle(Environment):
         strikes = strikes[np.any(strikes != 0, axis=1)]
         return np.array([(*cell, 0) for cell in walks] + [(*cell, 1) for cell in strikes])
 
+    def _offsets(self) -> np.ndarray:
+        """(actions, 2): of red and blue, whose x axis is mirrored; see battle.cu."""
+        x, y, strikes = self._reach().T
+        ahead = np.stack([x, -x], axis=1) + (y * (self.params.map_size + 2 * self.params.view_radius))[:, None]
+        return 2 * ahead + strikes[:, None]
+
     def _view(self) -> np.ndarray:
         radius = self.params.view_radius
-        squared = np.arange(-radius, radius + 1) ** 2
-        return np.where(squared[:, None] + squared <= radius**2, -1, 0)
+        squared, view = np.arange(-radius, radius + 1) ** 2, 2 * radius + 1
+        sees = np.where(squared[:, None] + squared <= radius**2, 255, 0).astype(np.uint8)
+        return np.pad(sees, ((0, 0), (0, max(0, CHUNK - view))))
+
+    def _walls(self) -> np.ndarray:
+        """(side * side,)."""
+        walls = np.full((self.params.map_size,) * 2, 255, np.uint8)
+        walls[1:-1, 1:-1] = 0
+        return np.pad(walls, self.params.view_radius).ravel()
 
 
 def _circle(radius: float) -> np.ndarray:
@@ -149,4 +165,5 @@ def _circle(radius: float) -> np.ndarray:
 
 
 def _table(name: str, values: np.ndarray, doc: str) -> Array:
-    return Array(name, "int32", values.shape, per="world", initial=values, read_only=True, doc=doc)
+    dtype = "uint8" if values.dtype == np.uint8 else "int32"
+    return Array(name, dtype, values.shape, per="world", initial=values, read_only=True, doc=doc)
