@@ -25,7 +25,7 @@ def timed_parts(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> t
         wait()
         return (time.perf_counter(),)
 
-    _warm_up(trainer, WARM_UP)
+    warm_up(trainer, WARM_UP)
     timer = SpanTimer(clock)
     with recording(timer):
         times = timed_iterations(trainer, seconds, LEAST)
@@ -38,7 +38,7 @@ def operations_of(config: RunConfig) -> dict[Span, list[float]]:
     data["trainer"] |= {"graph_steps": 0, "fused": False}
     trainer, counter = Trainer(config_from_dict(data)), Operations()
     try:
-        _warm_up(trainer, 1)
+        warm_up(trainer, 1)
         timer = SpanTimer(counter.read)
         with recording(timer), counter:
             timed_iterations(trainer, 0.0)
@@ -47,7 +47,7 @@ def operations_of(config: RunConfig) -> dict[Span, list[float]]:
     return _by_policy(timer.totals, config)
 
 
-def _warm_up(trainer: Trainer, iterations: int) -> None:
+def warm_up(trainer: Trainer, iterations: int) -> None:
     """Do what happens only once, until all algorithms learn."""
     timed_iterations(trainer, 0.0, iterations)
     replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]

@@ -8,9 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from warpworld.managers import Needs
 from warpworld.policies import MinGRU, Policy, is_reduced
 from warpworld.policies.fused import NativeMean
-from warpworld.trainers.collecting.tensor_kernels import TensorKernels
+from warpworld.trainers.collecting.tensor_kernels import TensorKernels, nbytes_of
 from warpworld.world import World
 
 FOLDER = Path(__file__).resolve().parent
@@ -89,7 +90,13 @@ class StepKernel(TensorKernels):
         biases = [*(layer.bias.data_ptr() for layer in _layers(cell)), *absent]
         flags = (encoded.dtype == torch.bfloat16, is_reduced(encoded))
         tensors, numbers = (encoded, state, hidden, after), (*weights, *biases, len(state), *flags)
-        self.launch("step", tensors, numbers, -(-len(state) // self._rows))
+        parameters = [each for layer in _layers(cell) for each in (layer.weight, layer.bias)]
+        needs = Needs(
+            flop=2 * len(state) * sum(layer.weight.numel() for layer in _layers(cell)),
+            read=nbytes_of(encoded, state, *parameters),
+            written=nbytes_of(hidden, after),
+        )
+        self.launch("step", tensors, numbers, -(-len(state) // self._rows), needs)
         return hidden, after
 
 
@@ -122,7 +129,8 @@ class MeanKernels(TensorKernels):
     def means(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """(T, S, size) float32 from contiguous tensors."""
         means = state.new_empty(*said.shape[:-1], said.shape[-1] // 2)
-        self.launch("means", (said, state, starts, means), _sizes(said), -(-state.numel() // WARP))
+        needs = Needs(read=nbytes_of(said, state, starts), written=nbytes_of(means))
+        self.launch("means", (said, state, starts, means), _sizes(said), -(-state.numel() // WARP), needs)
         return means
 
     def gradients(
@@ -131,7 +139,8 @@ class MeanKernels(TensorKernels):
         """Gradients of ``said`` and ``state``, from that of the means, (T, S, size)."""
         of_said, of_state = torch.empty_like(said), torch.empty_like(state)
         tensors = (said, state, starts, means, given.contiguous(), of_said, of_state)
-        self.launch("mean_gradients", tensors, _sizes(said), -(-state.numel() // WARP))
+        needs = Needs(read=nbytes_of(*tensors[:5]), written=nbytes_of(of_said, of_state))
+        self.launch("mean_gradients", tensors, _sizes(said), -(-state.numel() // WARP), needs)
         return of_said, of_state
 
 
