@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warpworld.cli.profile.launch_nodes import moved_once
-from warpworld.cli.profile.nodes import Node, NodeLog
-from warpworld.cli.profile.parts import warm_up
-from warpworld.cli.profile.planned_backend import PlannedBackend
+from warpworld.cli.profile.nodes import Node
+from warpworld.cli.profile.planned_iteration import planned_nodes
 from warpworld.cli.profile.rates import Rates
-from warpworld.config import RunConfig, endless
-from warpworld.managers.devices import device_for_now
-from warpworld.trainers import Trainer, timed_iterations
-from warpworld.trainers.algorithms.experience import rows_of_a_gpu
-from warpworld.trainers.spans import Span, recording
+from warpworld.config import RunConfig
+from warpworld.trainers.spans import Span
 
 WARM_UP = 2  # iterations, in which graphs are made
 
@@ -71,33 +66,9 @@ def forecast(config: RunConfig, rates: Rates) -> Forecast:
     Raises:
         WarpworldError: the config cannot be trained on cuda.
     """
-    log = NodeLog()
-    nodes = _nodes(config, log)
+    nodes = planned_nodes(config, WARM_UP)
     sizes = config.trainer
     return Forecast(_lines(nodes, rates), sizes.num_envs * sizes.num_steps)
-
-
-def _nodes(config: RunConfig, log: NodeLog) -> dict[Span, list[Node]]:
-    """The nodes of an iteration behind those in which graphs are made."""
-    planned: list[PlannedBackend] = []
-
-    def load(workers: int | None) -> PlannedBackend:
-        planned.append(PlannedBackend(log, workers))
-        return planned[-1]
-
-    changes = {"device": PlannedBackend.name, "overlap": False}
-    config = config.model_copy(update={"trainer": config.trainer.model_copy(update=changes)})
-    with device_for_now(PlannedBackend.name, load), rows_of_a_gpu(), log:
-        trainer = Trainer(endless(config))
-        try:
-            for backend in planned:
-                backend.once |= moved_once(trainer.world)
-            warm_up(trainer, WARM_UP)
-            with recording(log):
-                timed_iterations(trainer, 0.0)
-        finally:
-            trainer.world.close()
-    return log.of_parts()
 
 
 def _lines(nodes: dict[Span, list[Node]], rates: Rates) -> list[Line]:

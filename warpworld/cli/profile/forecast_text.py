@@ -22,8 +22,8 @@ def show(found: Forecast, rates: Rates) -> None:
     print_columns(rows)
     speed = found.env_steps / found.seconds
     print(
-        f"\n{1e6 * found.seconds:,.1f} us for {found.env_steps:,} env steps at least, {speed:,.0f} env steps/s at most, "
-        f"with {rates.copy / 1e12:g} TB/s and {rates.float32 / 1e12:g} TFLOP/s in float32"
+        f"\n{1e6 * found.seconds:,.1f} us for {found.env_steps:,} env steps at least, {speed:,.0f} env steps/s at "
+        f"most, with {rates.copy / 1e12:g} TB/s and {rates.float32 / 1e12:g} TFLOP/s in float32"
     )
     print("- what it takes to start a node, and nodes that fill no device, come on top of that")
     unknown = sorted({line.node.name for line in found.lines if not line.node.is_known})

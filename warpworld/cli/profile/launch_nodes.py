@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from warpworld.cli.profile.nodes import Node
-from warpworld.environment.spaces import observation_arrays
+from warpworld.environment import observation_arrays
 from warpworld.managers import Copy, DataManager, Needs, RunKernel, Step, copy_fields
 from warpworld.managers.cuda.launches import Launch
-from warpworld.world import World
-from warpworld.world.reserved import ON_REQUEST
+from warpworld.world import ON_REQUEST, World
 
 ROWS = "rollout_"  # how names of arrays of rows begin
 ROW_NUMBERS = ("rollout_row", "rollout_taken_rows")

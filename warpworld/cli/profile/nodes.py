@@ -11,6 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from warpworld.cli.profile.operations import Operations
+from warpworld.trainers.algorithms.experience import rows_of_a_gpu
 from warpworld.trainers.spans import ROLLOUT, UPDATE, Span
 
 PARTS = (ROLLOUT, UPDATE)
@@ -40,10 +41,14 @@ class Node:
     is_known: bool = True
 
 
+Nodes = dict[Span, list[Node]]
+"""The nodes of each part, in order."""
+
+
 class NodeLog(Operations):
     """Notes the nodes of each part while it is entered, by the spans that it receives.
 
-    Where a part has CUDA graphs, their nodes count, and what the host asks for around them does not.
+    Values are then of as many rows at once as on a GPU. Where a part has CUDA graphs, their nodes count, and what the host asks for around them does not.
 
     Attributes:
         nodes: of each rollout, and of each policy's update, in order, with whether a graph holds it.
@@ -55,6 +60,16 @@ class NodeLog(Operations):
         self._open: list[Span] = []
         self._in_graph = False
 
+    def __enter__(self) -> NodeLog:
+        self._rows = rows_of_a_gpu()
+        self._rows.__enter__()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._rows.__exit__(None, None, None)
+
     # ---- spans -------------------------------------------------------------------------------------------------------
     def enter(self, span: Span) -> None:
         """Take note that a span begins."""
@@ -64,7 +79,7 @@ class NodeLog(Operations):
         """Take note that the innermost span ends."""
         self._open.pop()
 
-    def of_parts(self) -> dict[Span, list[Node]]:
+    def of_parts(self) -> Nodes:
         """The nodes that count, by part."""
         found = {}
         for part, noted in self.nodes.items():

@@ -12,7 +12,7 @@ from warpworld.cli.profile.span_timer import SpanTimer
 from warpworld.config import RunConfig, config_from_dict, endless
 from warpworld.trainers import Trainer, timed_iterations
 from warpworld.trainers.algorithms import OffPolicy
-from warpworld.trainers.spans import POLICY, SAMPLING, Span, recording
+from warpworld.trainers.spans import POLICY, SAMPLING, Recorder, Span, recording
 
 WARM_UP = 3  # iterations that do not count
 LEAST = 3  # iterations that count
@@ -52,6 +52,13 @@ def warm_up(trainer: Trainer, iterations: int) -> None:
     timed_iterations(trainer, 0.0, iterations)
     replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]
     while any(each.transitions < each.settings.learning_starts for each in replays):
+        timed_iterations(trainer, 0.0)
+
+
+def record_iteration(trainer: Trainer, recorder: Recorder, iterations: int) -> None:
+    """Let a recorder receive the spans of one iteration, behind so many others."""
+    warm_up(trainer, iterations)
+    with recording(recorder):
         timed_iterations(trainer, 0.0)
 
 

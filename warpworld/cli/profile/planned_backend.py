@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from warpworld.cli.profile.launch_nodes import node_of
@@ -10,6 +11,7 @@ from warpworld.cli.profile.nodes import NodeLog
 from warpworld.managers import DataManager, KernelSource, Program, RunKernel, Step, WorldConstants
 from warpworld.managers.cpu import CpuBackend
 from warpworld.managers.cuda.launches import launches_of
+from warpworld.managers.devices import device_for_now
 
 
 class Unbuilt:
@@ -71,3 +73,16 @@ class PlannedBackend(CpuBackend):
                 run()
 
         return replay
+
+
+@contextmanager
+def planned(log: NodeLog) -> Iterator[list[PlannedBackend]]:
+    """Let worlds be planned meanwhile, on the device of this name; gives their backends."""
+    backends: list[PlannedBackend] = []
+
+    def load(workers: int | None) -> PlannedBackend:
+        backends.append(PlannedBackend(log, workers))
+        return backends[-1]
+
+    with device_for_now(PlannedBackend.name, load):
+        yield backends

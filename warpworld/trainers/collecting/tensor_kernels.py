@@ -15,9 +15,10 @@ from warpworld.world import World
 MOST_PROGRAMS = 1024  # launches that are kept, for calls with the same tensors
 
 
-def nbytes_of(*tensors: Tensor | None) -> int:
-    """Bytes of some tensors together; None is none."""
-    return sum(tensor.nbytes for tensor in tensors if tensor is not None)
+def needs_of(read: Sequence[Tensor | None], written: Sequence[Tensor | None], flop: float = 0.0) -> Needs:
+    """What a launch needs that reads and writes some tensors, each once; None is none."""
+    moved = [sum(tensor.nbytes for tensor in tensors if tensor is not None) for tensors in (read, written)]
+    return Needs(flop, *moved)
 
 
 class TensorKernels:

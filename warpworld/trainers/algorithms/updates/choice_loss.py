@@ -8,12 +8,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from warpworld.managers import Needs
 from warpworld.policies import Categorical, Policy
 from warpworld.policies.fused import DIAGNOSTICS
 from warpworld.trainers.algorithms.experience import NORM_EPS, Batch
 from warpworld.trainers.algorithms.settings import LossTerms
-from warpworld.trainers.collecting import TensorKernels, nbytes_of
+from warpworld.trainers.collecting import TensorKernels, needs_of
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "choice_loss.cu"
@@ -84,17 +83,14 @@ class ChoiceLoss(TensorKernels):
         # moments of the advantages, and how many rows count
         needs_moments = terms.normalise_advantages or rows.mask is not None
         if needs_moments:
-            read = nbytes_of(rows.advantages, rows.mask)
-            needs = Needs(read=read, written=8 * envs * MOMENTS)
+            needs = needs_of((rows.advantages, rows.mask), (numbers[:, :MOMENTS],))
             self.launch("moments", (), (*data, moments, count), envs, needs)
         # losses and gradients
         tensors = [tensor.data_ptr() for tensor in (outputs, values, of_outputs, of_values)]
         places = (moments if needs_moments else 0, self._head_sizes.data_ptr(), figures)
-        needs = Needs(
-            read=nbytes_of(*columns, outputs, values), written=nbytes_of(of_outputs, of_values) + 8 * envs * FIGURES
-        )
+        needs = needs_of((*columns, outputs, values), (of_outputs, of_values, numbers[:, MOMENTS:]))
         self.launch("losses", (), (*data, *tensors, *places, *numbers_of(terms), count), envs, needs)
-        needs = Needs(read=8 * envs * FIGURES, written=nbytes_of(found))
+        needs = needs_of((numbers[:, MOMENTS:],), (found,))
         self.launch("diagnose", (), (figures, found.data_ptr(), envs), 1, needs)
         return of_outputs, of_values, dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 

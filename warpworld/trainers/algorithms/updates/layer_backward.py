@@ -8,9 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from warpworld.managers import Needs
 from warpworld.policies import Policy
-from warpworld.trainers.collecting import TensorKernels, nbytes_of
+from warpworld.trainers.collecting import TensorKernels, needs_of
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "layer_backward.cu"
@@ -78,7 +77,7 @@ class LayerKernels(TensorKernels):
         sums = gradient.new_empty(envs, weights + self._outputs)
         addresses = [0 if each is None else each.data_ptr() for each in (gradient, said, x, through, sums)]
         flop = 2 * rows * weights * (1 + is_needed)
-        needs = Needs(flop, nbytes_of(gradient, said, x), nbytes_of(through, sums))
+        needs = needs_of((gradient, said, x), (through, sums), flop)
         self.launch("backward", (), (*addresses, rows), envs, needs)
         found = sums.sum(0)
         return through, found[:weights].view(self._outputs, self._inputs), found[weights:]
