@@ -37,7 +37,7 @@ REPEATED := not slow$(if $(ALL_CASES),, and (cuda_backend or stand_in or not (he
 ENVS := $(if $(ALL_CASES),tests/envs,$(wildcard tests/envs/test_*.py))
 # What is tested on the cuda backend too, on tensors that say they are on a GPU.
 CUDA_TESTS := $(ENVS) $(addprefix tests/,adapters managers world trainers cuda checking/tracing eyes/blocks eyes/plans/test_plan_set.py) \
-  $(addprefix tests/,policies/test_products_on_gpu.py runs/test_resume.py) \
+  $(addprefix tests/,cli/profile/test_forecast.py policies/test_products_on_gpu.py runs/test_resume.py) \
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 # In these folders nothing differs by device.
 NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_python trainers/processes trainers/session)

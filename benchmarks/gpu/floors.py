@@ -10,26 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from warpworld.cli.profile.rates import Rates
 from warpworld.policies.layers.precision import FLOAT32
 
 from .needs import Needs
 
 PART = "rates"  # of the suite, which measures them
-
-
-@dataclass(frozen=True)
-class Rates:
-    """The most that a device does.
-
-    Attributes:
-        copy: bytes a second, read and written ones together.
-        float32: FLOP a second of a product in float32.
-        bf16: the same in bfloat16, added up in float32.
-    """
-
-    copy: float
-    float32: float
-    bf16: float
 
 
 @dataclass(frozen=True)

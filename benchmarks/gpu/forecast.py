@@ -7,9 +7,6 @@ are built small on a CPU, only to be counted: what an env step needs does not de
 
 from __future__ import annotations
 
-import argparse
-import math
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from warpworld.cli.profile.rates import DEVICES, EXAMPLE, Rates
 from warpworld.trainers.trainer import Trainer
 
 from . import breakout
@@ -32,16 +30,16 @@ from .cases import (
     build_world,
 )
 from .eyes import CASES as EYES
-from .floors import Rates, floor_of
+from .floors import floor_of
 from .needs import Needs, of_iteration, of_rollout, of_view, of_world
-from .numbers import UNITS, short
+from .numbers import short
 from .summary import WIDTH
 from .targets import TARGETS
 
-EXAMPLE = "3.0TB/s,67TFLOP/s,798TFLOP/s"
-HELP = f"print floors on a card of given rates, such as {EXAMPLE} (copy, float32 and bf16 product); run nothing"
-RATES = (("copy", "B/s"), ("float32 product", "FLOP/s"), ("bf16 product", "FLOP/s"))
-RATE = re.compile(r"([-+]?[\w.]*?(?:[eE][-+]?\d+)?)\s*([kMGTP]?)(B|FLOP)/s")
+HELP = (
+    f"print floors on a card ({', '.join(DEVICES)}) or at given rates, such as {EXAMPLE} (copy, float32 and bf16 "
+    "product); run nothing"
+)
 HOMES = 50  # of the thousand in worlds with eyes, which take a minute to draw
 
 
@@ -78,37 +76,6 @@ class Work:
     column: str
     needs: Needs
     target: str | None
-
-
-# ---- rates -----------------------------------------------------------------------------------------------------------
-def rates(text: str) -> Rates:
-    """Read three rates, for argparse.
-
-    Raises:
-        argparse.ArgumentTypeError: says what was given and what was expected.
-    """
-    given = text.split(",")
-    if len(given) != len(RATES):
-        names = ", ".join(f"{name} in {unit}" for name, unit in RATES)
-        count = f"{len(given)} rate{'s' * (len(given) != 1)}"
-        raise argparse.ArgumentTypeError(f"'{text}' holds {count}, expected 3: {names}; such as {EXAMPLE}")
-    return Rates(*(_rate(part, *rate) for part, rate in zip(given, RATES, strict=True)))
-
-
-def _rate(text: str, name: str, unit: str) -> float:
-    """One rate, in B/s or FLOP/s."""
-    found = RATE.fullmatch(text.strip())
-    expected = f"expected a positive number and a unit of {unit}, with k, M, G, T or P before it; such as {EXAMPLE}"
-    wrong = argparse.ArgumentTypeError(f"{name} '{text.strip()}', {expected}")
-    if found is None or f"{found[3]}/s" != unit:
-        raise wrong
-    try:
-        value = float(found[1])
-    except ValueError:
-        raise wrong from None
-    if not (math.isfinite(value) and value > 0):
-        raise wrong
-    return value * next((factor for factor, prefix in UNITS if prefix.strip() == found[2]), 1.0)
 
 
 # ---- the table -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from warpworld.cli.profile.rates import device_rates
 from warpworld.errors import suggest
 
 from . import forecast, page
@@ -102,7 +103,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="OTHER",
         help="take the parts that FILE lacks from a run of another commit; run nothing",
     )
-    parser.add_argument("--forecast", type=forecast.rates, metavar="RATES", help=forecast.HELP)
+    parser.add_argument("--forecast", type=device_rates, metavar="DEVICE|RATES", help=forecast.HELP)
     return parser
 
 

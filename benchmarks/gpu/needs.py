@@ -16,14 +16,15 @@ replay only the acting network counts; and in self-play the envs in which an opp
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from warpworld import World
+from warpworld.cli.profile.launch_nodes import moved_once
 from warpworld.environment import Array
-from warpworld.environment.spaces import observation_arrays
 from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.trainer import Trainer
@@ -32,7 +33,6 @@ from warpworld.world.reserved import ON_REQUEST, reserved_arrays
 
 from .limit import lines_of, operations
 
-ONCE = ("actions", "rewards", "terminated", "truncated", *ON_REQUEST)
 BESIDES = ("critic", "mixer")  # in the names of weights that acting does not need
 LEARNT = 3  # times the operations of a pass forward: that, and both gradients
 
@@ -57,8 +57,8 @@ class Needs:
 # ---- worlds ----------------------------------------------------------------------------------------------------------
 def of_world(world: World) -> Needs:
     """A step with actions from elsewhere."""
-    seen = {array.name for array in observation_arrays(world.groups)}
-    return Needs(sum(_moved(array, world.num_agents, seen) for array in world_arrays(world)))
+    once = moved_once(world)
+    return Needs(sum(_moved(array, world.num_agents, once) for array in world_arrays(world)))
 
 
 def of_view(world: World) -> Needs:
@@ -80,9 +80,9 @@ def world_arrays(world: World) -> list[Array]:
     return [world.data.array(name) for name in world.data.names("state") if name in names]
 
 
-def _moved(array: Array, agents: int, seen: set[str]) -> int:
+def _moved(array: Array, agents: int, once: Collection[str]) -> int:
     """Bytes that a step of one env moves."""
-    is_once = array.read_only or array.name in seen or array.name in ONCE
+    is_once = array.read_only or array.name in once
     return _size(array, 1, agents) * (1 if is_once else 2)
 
 

@@ -6,7 +6,8 @@ Nothing else in the package lists devices. ``register_device("mine", load)`` add
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from warpworld.errors import DeviceError, suggest
@@ -54,6 +55,18 @@ def register_device(name: str, loader: Loader) -> None:
     if not callable(loader):
         raise DeviceError(f"device '{name}': the loader is {loader!r}, expected a function that returns a backend")
     _loaders[name] = loader
+
+
+@contextmanager
+def device_for_now(name: str, loader: Loader) -> Iterator[None]:
+    """Make a device known meanwhile; arguments and errors as of ``register_device``."""
+    before = dict(_loaders)
+    register_device(name, loader)
+    try:
+        yield
+    finally:
+        _loaders.clear()
+        _loaders.update(before)
 
 
 def device_names() -> tuple[str, ...]:

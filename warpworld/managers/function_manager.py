@@ -20,7 +20,7 @@ from warpworld.managers.data_manager import DataManager
 from warpworld.managers.device_variables import Declaration, fill, read_declarations
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, takes_turns, threads_of_block
 from warpworld.managers.numbers import Number, Scalar, fits, scalar_of
-from warpworld.managers.program import Argument, RunKernel
+from warpworld.managers.program import Argument, Needs, RunKernel
 from warpworld.managers.signature import Signature, read_signatures
 from warpworld.managers.structs import with_structs
 
@@ -246,6 +246,7 @@ class FunctionManager:
         own_env_only: bool = True,
         given: Given = None,
         envs: int | None = None,
+        needs: Needs | None = None,
     ) -> RunKernel:
         """A step that runs a kernel of the built module; arguments as the attributes of ``RunKernel``.
 
@@ -268,6 +269,7 @@ class FunctionManager:
             active_only=active_only,
             own_env_only=own_env_only,
             envs=envs,
+            needs=needs,
         )
 
 

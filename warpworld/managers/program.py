@@ -54,6 +54,21 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Needs:
+    """Bytes and operations of a kernel that its parameters do not tell, for a forecast.
+
+    Attributes:
+        flop: operations of products; a multiplication and an addition count as two.
+        read: bytes that it reads from memory; None where the arrays that it is bound to are all.
+        written: bytes that it writes, likewise.
+    """
+
+    flop: float = 0.0
+    read: float | None = None
+    written: float | None = None
+
+
+@dataclass(frozen=True)
 class RunKernel:
     """Run a kernel of a built module, for all envs or for the active ones.
 
@@ -67,6 +82,7 @@ class RunKernel:
         active_only: whether envs that do not take part are left out.
         own_env_only: False if it touches other envs' parts, so that it must have a launch of its own.
         envs: of how many envs a GPU launches the blocks; None for all. In the others the kernel returns at once.
+        needs: what its arrays do not tell of its work; None where they tell all.
     """
 
     module: Any
@@ -78,6 +94,7 @@ class RunKernel:
     active_only: bool = False
     own_env_only: bool = True
     envs: int | None = None
+    needs: Needs | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.gpu import forecast, main
 from benchmarks.gpu.cases import CARTPOLE, TAG_GRIDWORLD
-from benchmarks.gpu.floors import Rates
+from warpworld.cli.profile.rates import Rates, device_rates
 
 SUCH_AS = "; such as 3.0TB/s,67TFLOP/s,798TFLOP/s"
 POSITIVE = "expected a positive number and a unit of {}, with k, M, G, T or P before it" + SUCH_AS
@@ -24,7 +24,7 @@ POSITIVE = "expected a positive number and a unit of {}, with k, M, G, T or P be
     ],
 )
 def test_rates_are_read(text: str, expected: Rates) -> None:
-    assert forecast.rates(text) == expected
+    assert device_rates(text) == expected
 
 
 @pytest.mark.parametrize(

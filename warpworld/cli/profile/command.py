@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import seconds
 from warpworld.cli.override_options import add_device, option_overrides
+from warpworld.cli.profile.rates import DEVICES, EXAMPLE, device_rates
+from warpworld.errors import ConfigError
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:
@@ -31,12 +33,31 @@ def add_parsers(commands: Any) -> None:
     )
     profile.add_argument("--seconds", type=seconds, default=5.0, help="that are measured, about (default: 5)")
     profile.add_argument("--json", action="store_true", help="print all figures for other programs")
+    profile.add_argument(
+        "--forecast",
+        action="store_true",
+        help="instead, print what an iteration asks of a GPU that need not be there: bytes, operations and the least "
+        "time of every node",
+    )
+    profile.add_argument(
+        "--rates",
+        type=device_rates,
+        metavar="DEVICE|RATES",
+        help=f"of --forecast: {', '.join(DEVICES)} (default: h100), or rates of a copy, of a float32 and of a bf16 "
+        f"product, such as {EXAMPLE}",
+    )
     profile.add_argument("--draw", type=Path, metavar="FILE", help="also draw the parts as a PNG")
     add_device(profile, "train")
     profile.set_defaults(command=_profile, settings="words")
 
 
 def _profile(arguments: argparse.Namespace) -> int:
+    if arguments.forecast:
+        return _forecast(arguments)
+    if arguments.rates is not None:
+        raise ConfigError(
+            "--rates are those of a forecast, and this is a measurement; add --forecast, or leave them out"
+        )
     from warpworld.cli.profile.advice import advice
     from warpworld.cli.profile.picture import draw_profile
     from warpworld.cli.profile.profile import profile
@@ -58,6 +79,28 @@ def _profile(arguments: argparse.Namespace) -> int:
         _show(found, sentences)
     if arguments.draw is not None:
         draw_profile(found, config.name, arguments.draw)
+    return 0
+
+
+def _forecast(arguments: argparse.Namespace) -> int:
+    from warpworld.cli.profile.forecast import forecast
+    from warpworld.cli.profile.forecast_text import as_json, show
+    from warpworld.config import load_endless
+
+    if arguments.draw is not None:
+        raise ConfigError("--draw draws times that were measured, and --forecast measures none; leave one of them out")
+    name, *overrides = arguments.words
+    config = load_endless(name, [*overrides, *option_overrides(arguments)])
+    rates = arguments.rates or DEVICES["h100"]
+    if config.trainer.precision == "bf16" and not rates.bf16:
+        raise ConfigError(
+            "trainer.precision is bf16, and the device of --rates has no products of bfloat16; take another, or float32"
+        )
+    found = forecast(config, rates)
+    if arguments.json:
+        print(json.dumps(as_json(found)))
+    else:
+        show(found, rates)
     return 0
 
 

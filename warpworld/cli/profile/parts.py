@@ -12,7 +12,7 @@ from warpworld.cli.profile.span_timer import SpanTimer
 from warpworld.config import RunConfig, config_from_dict, endless
 from warpworld.trainers import Trainer, timed_iterations
 from warpworld.trainers.algorithms import OffPolicy
-from warpworld.trainers.spans import POLICY, SAMPLING, Span, recording
+from warpworld.trainers.spans import POLICY, SAMPLING, Recorder, Span, recording
 
 WARM_UP = 3  # iterations that do not count
 LEAST = 3  # iterations that count
@@ -25,7 +25,7 @@ def timed_parts(trainer: Trainer, seconds: float, wait: Callable[[], None]) -> t
         wait()
         return (time.perf_counter(),)
 
-    _warm_up(trainer, WARM_UP)
+    warm_up(trainer, WARM_UP)
     timer = SpanTimer(clock)
     with recording(timer):
         times = timed_iterations(trainer, seconds, LEAST)
@@ -38,7 +38,7 @@ def operations_of(config: RunConfig) -> dict[Span, list[float]]:
     data["trainer"] |= {"graph_steps": 0, "fused": False}
     trainer, counter = Trainer(config_from_dict(data)), Operations()
     try:
-        _warm_up(trainer, 1)
+        warm_up(trainer, 1)
         timer = SpanTimer(counter.read)
         with recording(timer), counter:
             timed_iterations(trainer, 0.0)
@@ -47,11 +47,18 @@ def operations_of(config: RunConfig) -> dict[Span, list[float]]:
     return _by_policy(timer.totals, config)
 
 
-def _warm_up(trainer: Trainer, iterations: int) -> None:
+def warm_up(trainer: Trainer, iterations: int) -> None:
     """Do what happens only once, until all algorithms learn."""
     timed_iterations(trainer, 0.0, iterations)
     replays = [each for each in trainer.algorithms.values() if isinstance(each, OffPolicy)]
     while any(each.transitions < each.settings.learning_starts for each in replays):
+        timed_iterations(trainer, 0.0)
+
+
+def record_iteration(trainer: Trainer, recorder: Recorder, iterations: int) -> None:
+    """Let a recorder receive the spans of one iteration, behind so many others."""
+    warm_up(trainer, iterations)
+    with recording(recorder):
         timed_iterations(trainer, 0.0)
 
 

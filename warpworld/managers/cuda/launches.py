@@ -45,6 +45,7 @@ class _OwnWork:
 
     transition: int = _STAY
     copies: list[ctypes.Structure] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return self.transition != _STAY or bool(self.copies)
@@ -60,6 +61,7 @@ class Launch:
         grid: blocks.
         block: threads of a block.
         arguments: all parameters, packed as the driver takes them.
+        steps: of the program that it takes, in order; the kernel is the last.
     """
 
     kernel: str
@@ -67,6 +69,7 @@ class Launch:
     grid: tuple[int, int]
     block: tuple[int, int, int]
     arguments: bytes
+    steps: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.grid[0]} block{'s' * (self.grid[0] != 1)} of {self.block[0]} threads"
@@ -102,10 +105,12 @@ def launches_of(
             if len(work.copies) == MAX_COPIES:
                 launch(idle())
             work.copies.append(_Copy(**copy_fields(step, data, world.num_envs)))
+            work.steps.append(step)
         else:
             if work:
                 launch(idle())
             work.transition = _transition(step)
+            work.steps.append(step)
     if work:
         launch(idle())
     return launches
@@ -138,6 +143,7 @@ def _launch_of(step: RunKernel, work: _OwnWork, data: DataManager, world: WorldC
         grid=(-(-(step.envs or world.num_envs) // step.envs_per_block), 1),
         block=(step.threads, 1, 1),
         arguments=_packed(bytes(own), step.arguments, data),
+        steps=(*work.steps, step),
     )
 
 

@@ -12,7 +12,7 @@ from warpworld.trainers.collecting.players import Player, Scripted, Slot
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.teacher import Teacher
-from warpworld.trainers.collecting.tensor_kernels import TensorKernels
+from warpworld.trainers.collecting.tensor_kernels import TensorKernels, needs_of
 from warpworld.trainers.collecting.trajectories import TakenTrajectories, Trajectories
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "TensorKernels",
     "Trajectories",
     "begun",
+    "needs_of",
     "own_metrics",
     "refuse_not_finite",
     "state_array",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import torch
 
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
-from warpworld.managers import LEAST_BLOCKS
+from warpworld.managers import LEAST_BLOCKS, Needs
 from warpworld.policies import BoxSampler, ChoiceSampler, Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
 from warpworld.trainers.collecting.actor import Actor
@@ -163,7 +164,8 @@ class ActingKernel:
         ends = ((TAKEN_ROWS, "int"), (ROW, "int"), ("not_finite", "bool"))
         given += [name if name in world.data else _NOTHING[kind] for name, kind in ends] + ["num_envs"]
         index = self.actors[0].sampler.context.index
-        self._launch = world.program([functions.step(KERNEL, index, given=given)])
+        needs = Needs(flop=world.num_envs * sum(group.flop for group in self._groups))
+        self._launch = world.program([functions.step(KERNEL, index, given=given, needs=needs)])
 
     def _not_sealed(self) -> None:
         raise StoreError("call the world's reset() before the kernel acts")
@@ -213,6 +215,12 @@ class _ActingGroup:
         items = -(-actor.group.size // 4) * max(shape.widths[1:])
         self.threads = min(max(-(-items // 32) * 32, 32), 256)
         world.when_sealed(self._find)
+
+    @property
+    def flop(self) -> int:
+        """Operations of the products that an env's agents need; none of a group that acts at random."""
+        weights = sum(inputs * outputs for inputs, outputs in pairwise(self.shape.widths))
+        return 0 if self.shape is _NO_NETWORK else 2 * weights * self._actor.group.size
 
     def _bound(self, given: dict[str, str]) -> dict[str, str]:
         kind = "numbers" if self._in_box else "choices"

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from warpworld.policies import MinGRU, Policy, is_reduced
 from warpworld.policies.fused import NativeMean
-from warpworld.trainers.collecting.tensor_kernels import TensorKernels
+from warpworld.trainers.collecting.tensor_kernels import TensorKernels, needs_of
 from warpworld.world import World
 
 FOLDER = Path(__file__).resolve().parent
@@ -89,7 +89,10 @@ class StepKernel(TensorKernels):
         biases = [*(layer.bias.data_ptr() for layer in _layers(cell)), *absent]
         flags = (encoded.dtype == torch.bfloat16, is_reduced(encoded))
         tensors, numbers = (encoded, state, hidden, after), (*weights, *biases, len(state), *flags)
-        self.launch("step", tensors, numbers, -(-len(state) // self._rows))
+        parameters = [each for layer in _layers(cell) for each in (layer.weight, layer.bias)]
+        flop = 2 * len(state) * sum(layer.weight.numel() for layer in _layers(cell))
+        needs = needs_of((encoded, state, *parameters), (hidden, after), flop)
+        self.launch("step", tensors, numbers, -(-len(state) // self._rows), needs)
         return hidden, after
 
 
@@ -122,7 +125,8 @@ class MeanKernels(TensorKernels):
     def means(self, said: Tensor, state: Tensor, starts: Tensor) -> Tensor:
         """(T, S, size) float32 from contiguous tensors."""
         means = state.new_empty(*said.shape[:-1], said.shape[-1] // 2)
-        self.launch("means", (said, state, starts, means), _sizes(said), -(-state.numel() // WARP))
+        needs = needs_of((said, state, starts), (means,))
+        self.launch("means", (said, state, starts, means), _sizes(said), -(-state.numel() // WARP), needs)
         return means
 
     def gradients(
@@ -131,7 +135,8 @@ class MeanKernels(TensorKernels):
         """Gradients of ``said`` and ``state``, from that of the means, (T, S, size)."""
         of_said, of_state = torch.empty_like(said), torch.empty_like(state)
         tensors = (said, state, starts, means, given.contiguous(), of_said, of_state)
-        self.launch("mean_gradients", tensors, _sizes(said), -(-state.numel() // WARP))
+        needs = needs_of(tensors[:5], (of_said, of_state))
+        self.launch("mean_gradients", tensors, _sizes(said), -(-state.numel() // WARP), needs)
         return of_said, of_state
 
 

@@ -9,10 +9,16 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Kernel
-from warpworld.managers import LEAST_BLOCKS
+from warpworld.managers import LEAST_BLOCKS, Needs
 from warpworld.world import World
 
 MOST_PROGRAMS = 1024  # launches that are kept, for calls with the same tensors
+
+
+def needs_of(read: Sequence[Tensor | None], written: Sequence[Tensor | None], flop: float = 0.0) -> Needs:
+    """What a launch needs that reads and writes some tensors, each once; None is none."""
+    moved = [sum(tensor.nbytes for tensor in tensors if tensor is not None) for tensors in (read, written)]
+    return Needs(flop, *moved)
 
 
 class TensorKernels:
@@ -58,7 +64,14 @@ class TensorKernels:
             return False
         return tensor.device == self._world.device and tensor.numel() > 0 and not torch.compiler.is_compiling()
 
-    def launch(self, kernel: str, tensors: Sequence[Tensor], numbers: Sequence[float], envs: int) -> None:
+    def launch(
+        self,
+        kernel: str,
+        tensors: Sequence[Tensor],
+        numbers: Sequence[float],
+        envs: int,
+        needs: Needs | None = None,
+    ) -> None:
         """Run a kernel; a program knows the addresses of its tensors, which return as torch's memory does.
 
         Args:
@@ -66,6 +79,7 @@ class TensorKernels:
             tensors: contiguous ones, whose addresses are its first parameters.
             numbers: its other parameters, but for the last: the number of envs that work.
             envs: for how many there is work; more than the world has are as many as it has.
+            needs: its bytes and operations, which addresses do not tell.
         """
         envs = min(envs, self._world.num_envs)
         given = (*(tensor.data_ptr() for tensor in tensors), *numbers, envs)
@@ -73,6 +87,6 @@ class TensorKernels:
         if key not in self._programs:
             if len(self._programs) == MOST_PROGRAMS:
                 self._programs.clear()
-            step = self._functions.step(kernel, index=0, own_env_only=False, given=given, envs=envs)
+            step = self._functions.step(kernel, index=0, own_env_only=False, given=given, envs=envs, needs=needs)
             self._programs[key] = self._world.program([step])
         self._programs[key]()

@@ -7,6 +7,7 @@ from warpworld.trainers.algorithms.experience.trajectory_rows import (
     experience_of,
     plain_rows,
     rows_at_once,
+    rows_of_a_gpu,
     starts_of,
     step_values,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "normalise",
     "plain_rows",
     "rows_at_once",
+    "rows_of_a_gpu",
     "starts_of",
     "step_values",
 ]

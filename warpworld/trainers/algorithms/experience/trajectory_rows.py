@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -98,6 +100,17 @@ def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
         return torch.zeros_like(seen.rewards, memory_format=torch.contiguous_format)
     found = values_of(policy, finals.observations, finals.states, finals.critic_inputs)
     return finals.placed(found, *seen.rewards.shape[:2])
+
+
+@contextmanager
+def rows_of_a_gpu() -> Iterator[None]:
+    """Let a value forward take as many rows on the host as on a GPU meanwhile, for a forecast."""
+    before = VALUE_ROWS["cpu"]
+    VALUE_ROWS["cpu"] = VALUE_ROWS["cuda"]
+    try:
+        yield
+    finally:
+        VALUE_ROWS["cpu"] = before
 
 
 def rows_at_once(policy: Policy, observations: Tensor) -> int:

@@ -12,7 +12,7 @@ from warpworld.policies import Categorical, Policy
 from warpworld.policies.fused import DIAGNOSTICS
 from warpworld.trainers.algorithms.experience import NORM_EPS, Batch
 from warpworld.trainers.algorithms.settings import LossTerms
-from warpworld.trainers.collecting import TensorKernels
+from warpworld.trainers.collecting import TensorKernels, needs_of
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "choice_loss.cu"
@@ -83,12 +83,15 @@ class ChoiceLoss(TensorKernels):
         # moments of the advantages, and how many rows count
         needs_moments = terms.normalise_advantages or rows.mask is not None
         if needs_moments:
-            self.launch("moments", (), (*data, moments, count), envs)
+            needs = needs_of((rows.advantages, rows.mask), (numbers[:, :MOMENTS],))
+            self.launch("moments", (), (*data, moments, count), envs, needs)
         # losses and gradients
         tensors = [tensor.data_ptr() for tensor in (outputs, values, of_outputs, of_values)]
         places = (moments if needs_moments else 0, self._head_sizes.data_ptr(), figures)
-        self.launch("losses", (), (*data, *tensors, *places, *numbers_of(terms), count), envs)
-        self.launch("diagnose", (), (figures, found.data_ptr(), envs), 1)
+        needs = needs_of((*columns, outputs, values), (of_outputs, of_values, numbers[:, MOMENTS:]))
+        self.launch("losses", (), (*data, *tensors, *places, *numbers_of(terms), count), envs, needs)
+        needs = needs_of((numbers[:, MOMENTS:],), (found,))
+        self.launch("diagnose", (), (figures, found.data_ptr(), envs), 1, needs)
         return of_outputs, of_values, dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from warpworld.policies import Policy
-from warpworld.trainers.collecting import TensorKernels
+from warpworld.trainers.collecting import TensorKernels, needs_of
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "layer_backward.cu"
@@ -76,6 +76,8 @@ class LayerKernels(TensorKernels):
         through = torch.empty_like(gradient) if is_needed else None
         sums = gradient.new_empty(envs, weights + self._outputs)
         addresses = [0 if each is None else each.data_ptr() for each in (gradient, said, x, through, sums)]
-        self.launch("backward", (), (*addresses, rows), envs)
+        flop = 2 * rows * weights * (1 + is_needed)
+        needs = needs_of((gradient, said, x), (through, sums), flop)
+        self.launch("backward", (), (*addresses, rows), envs, needs)
         found = sums.sum(0)
         return through, found[:weights].view(self._outputs, self._inputs), found[weights:]
