@@ -69,6 +69,12 @@ class NarrowBackend:
     def set_random_state(self, state: torch.Tensor) -> None:
         self._cpu.set_random_state(state)
 
+    def branch(self) -> Callable[[Callable[[], None]], None]:
+        return lambda work: work()
+
+    def wait(self) -> None:
+        pass
+
     def warm_up(self, run: Callable[[], None]) -> None:
         run()
 

@@ -39,6 +39,7 @@ class Device:
         self._noise, self._noise_in_graph, self._error, self._shift = noise, noise_in_graph, error, shift
         self.backend: Any = SimpleNamespace(
             captures=True,
+            wait=lambda: None,
             random_state=lambda: torch.zeros(1),
             set_random_state=lambda state: None,
             warm_up=lambda run: run(),

@@ -16,6 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from tests.stand_in.gpu_random import RANDOM
+from tests.stand_in.streams import STREAMS
 
 CUDA = torch.device("cuda", 0)
 
@@ -105,9 +106,20 @@ def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def plainly(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-    """What torch's CPU makes of it."""
+    """What torch's CPU makes of it, or will make of it where the stream lags."""
     with torch._C.DisableTorchFunctionSubclass():
-        return func(*args, **kwargs)
+        if not STREAMS.lags or not any(isinstance(each, OnGpu) for each in tensors((args, tuple(kwargs.values())))):
+            return func(*args, **kwargs)
+        if func is TO_LIST:
+            STREAMS.read()
+            return func(*args, **kwargs)
+        if func is torch.Tensor.copy_:
+            target, source, *others = args
+            if not isinstance(target, OnGpu):
+                STREAMS.read()
+                return func(*args, **kwargs)
+            args = target, source if isinstance(source, OnGpu) else source.clone(), *others
+        return STREAMS.call(func, args, kwargs)
 
 
 def tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -125,6 +137,8 @@ def placed(made: Any, on_gpu: bool, given: list[torch.Tensor]) -> Any:
         return type(made)(placed(each, on_gpu, given) for each in made)
     if not isinstance(made, torch.Tensor) or isinstance(made, OnGpu) == on_gpu:
         return made
+    if not on_gpu:
+        STREAMS.read()
     if any(made is each for each in given):
         made = plainly(torch.clone, (made,), {})
     return labelled(made, OnGpu if on_gpu else torch.Tensor)
@@ -223,6 +237,7 @@ def copied(tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     """``copy.deepcopy``; a parameter stays one."""
     if not isinstance(tensor, OnGpu):
         return plainly(torch.Tensor.__deepcopy__, (tensor, memo), {})
+    STREAMS.read()
     if id(tensor) not in memo:
         made = labelled(plainly(torch.Tensor.detach, (tensor,), {}).clone(), OnGpu)
         made.requires_grad_(tensor.requires_grad)
@@ -238,6 +253,7 @@ def is_replaceable(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 def reduced(tensor: torch.Tensor, protocol: int) -> Any:
     """What is pickled, as a tensor of the CPU's."""
+    STREAMS.read()
     plain = labelled(tensor, torch.Tensor) if isinstance(tensor, OnGpu) else tensor
     return plainly(torch.Tensor.__reduce_ex__, (plain, protocol), {})
 

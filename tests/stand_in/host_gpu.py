@@ -1,4 +1,4 @@
-"""What stands in for torch's GPU under `--stand-in`: host memory, and streams that are only names."""
+"""What stands in for torch's GPU under `--stand-in`: host memory, and streams of which one may lag."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import torch
 from tests.stand_in.as_cuda import CUDA, OnGpu, labelled
 from tests.stand_in.gpu_random import RANDOM
 from tests.stand_in.recorded_graph import RecordedGraph
+from tests.stand_in.streams import STREAMS, Mark
+from warpworld.managers.cuda.torch_gpu import Gpu
 
 
-class HostGpu:
+class HostGpu(Gpu):
     """Memory of the host as the memory of a GPU; see Gpu in torch_gpu.py.
 
     Args:
@@ -24,7 +26,6 @@ class HostGpu:
     def __init__(self, as_cuda: bool = False, ordinal: int = 0) -> None:
         self.ordinal = ordinal
         self.device = CUDA if as_cuda else torch.device("cpu")
-        self._stream = 0
 
     def allocate(self, nbytes: int) -> torch.Tensor:
         """A zeroed block of bytes, in pages of its own: a kernel that touches it once it is freed faults."""
@@ -59,25 +60,31 @@ class HostGpu:
         return number.value
 
     def current_stream(self) -> int:
-        """The handle of the stream that ``on_stream`` or a graph's replay has made the current one; 0 at first."""
-        return self._stream
+        """The handle of the stream that ``within`` has made the current one; 0 at first."""
+        return STREAMS.current
 
-    def beside(self, stream: int, launch: Callable[[], None]) -> None:
-        """Call ``launch``: all work is done when it is asked for."""
-        launch()
-
-    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
+    def within(self, stream: int, run: Callable[[], None]) -> None:
         """Call ``run`` with ``stream`` as the current one."""
-        before, self._stream = self._stream, stream
-        try:
+        with STREAMS.on(stream):
             run()
-        finally:
-            self._stream = before
+
+    def mark(self, stream: int) -> Mark:
+        """The work that a stream has been given so far."""
+        return STREAMS.mark(stream)
+
+    def follow(self, stream: int, mark: Mark) -> None:
+        """Let what a stream is given from now on come after a mark."""
+        STREAMS.follow(stream, mark)
+
+    def wait(self) -> None:
+        """Do all work that lags."""
+        STREAMS.catch_up()
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
         """A function that repeats the work which ``run`` puts on ``stream``; see RecordedGraph."""
+        STREAMS.catch_up()
         if self.device != CUDA:
-            return self._recorded(stream, run).replay
+            return self._recorded(stream, run).replay  # a method, by which tests know a graph
         before = RANDOM.state
         with RANDOM.drawing():
             graph = self._recorded(stream, run)
@@ -87,9 +94,9 @@ class HostGpu:
             with RANDOM.drawing():
                 graph.replay()
 
-        return replay
+        return lambda: STREAMS.do(replay)
 
     def _recorded(self, stream: int, run: Callable[[], None]) -> RecordedGraph:
         with RecordedGraph(stream, run) as graph:
-            self.on_stream(stream, run)
+            self.within(stream, run)
         return graph

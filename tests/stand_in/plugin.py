@@ -64,9 +64,10 @@ def use_stand_in(as_cuda: bool = False) -> StandIn:
     from tests.stand_in.as_cuda import make_on_gpu
     from tests.stand_in.host_gpu import HostGpu
     from tests.stand_in.recorded_graph import keep_captured_launches, refuse_other_optimisers
+    from tests.stand_in.streams import STREAMS
     from warpworld.managers.cuda.backend import CudaBackend
 
-    keep_captured_launches(pycuda.driver.Function)
+    keep_captured_launches(pycuda.driver.Function, STREAMS.launch)
     refuse_other_optimisers()
 
     if as_cuda:

@@ -19,7 +19,44 @@ from torch.utils._pytree import tree_leaves
 READS = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "item", "equal", "is_nonzero")
 
 
-class RecordedGraph(TorchDispatchMode):
+class Recording(TorchDispatchMode):
+    """Records what torch computes while it is entered.
+
+    Attributes:
+        work: kernels and operations, in order.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work: list[Callable[[], None]] = []
+        self._overwritten: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def undo(self) -> None:
+        """Write back what was there before, as far as operations have written."""
+        for tensor, before in reversed(self._overwritten):
+            tensor.data.copy_(before)
+        self._overwritten = []
+
+    def reads(self) -> None:
+        """Take note that Python is about to read what was computed."""
+
+    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if operation.overloadpacket.__name__ in READS:
+            self.reads()
+        given = [*args, *(kwargs.get(argument.name) for argument in operation._schema.arguments[len(args) :])]
+        pairs = zip(operation._schema.arguments, given, strict=True)
+        written = tree_leaves([value for argument, value in pairs if _is_written(argument)])  # also an out=
+        written = [tensor for tensor in written if tensor is not None]
+        self._overwritten += [(tensor, tensor.detach().clone()) for tensor in written]
+        result = operation(*args, **kwargs)
+        is_work = operation.namespace != "profiler"  # a name for the profiler is none
+        if is_work and (written or not _is_view(operation)):
+            self.work.append(_again(operation, args, kwargs, None if written else result))
+        return result
+
+
+class RecordedGraph(Recording):
     """Records while it is entered; ``replay`` repeats.
 
     Args:
@@ -32,8 +69,6 @@ class RecordedGraph(TorchDispatchMode):
     def __init__(self, stream: int, run: Callable[[], None]) -> None:
         super().__init__()
         self.stream, self._run = stream, run
-        self._work: list[Callable[[], None]] = []
-        self._overwritten: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def __enter__(self) -> RecordedGraph:
         RecordedGraph.recording = self
@@ -43,17 +78,20 @@ class RecordedGraph(TorchDispatchMode):
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         RecordedGraph.recording = None
-        for tensor, before in reversed(self._overwritten):
-            tensor.detach().copy_(before)
+        self.undo()
+
+    def reads(self) -> None:
+        """Refuse it."""
+        raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
 
     def keep(self, launch: Callable[[], None]) -> None:
         """Take a kernel in."""
-        self._work.append(launch)
+        self.work.append(launch)
 
     @property
     def num_nodes(self) -> int:
         """Number of kernels and operations in it."""
-        return len(self._work)
+        return len(self.work)
 
     def replay(self) -> None:
         """Do all of it, in order; what counts replays hears of it."""
@@ -67,23 +105,8 @@ class RecordedGraph(TorchDispatchMode):
     def repeat(self) -> None:
         """Do all of it, in order, in the dtypes of then: autocast is no matter of a graph's."""
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
-            for work in self._work:
+            for work in self.work:
                 work()
-
-    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if operation.overloadpacket.__name__ in READS:
-            raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
-        given = [*args, *(kwargs.get(argument.name) for argument in operation._schema.arguments[len(args) :])]
-        pairs = zip(operation._schema.arguments, given, strict=True)
-        written = tree_leaves([value for argument, value in pairs if _is_written(argument)])  # also an out=
-        written = [tensor for tensor in written if tensor is not None]
-        self._overwritten += [(tensor, tensor.detach().clone()) for tensor in written]
-        result = operation(*args, **kwargs)
-        is_work = operation.namespace != "profiler"  # a name for the profiler is none
-        if is_work and (written or not _is_view(operation)):
-            self._work.append(_again(operation, args, kwargs, None if written else result))
-        return result
 
 
 def _is_written(argument: Any) -> bool:
@@ -110,7 +133,7 @@ def _again(operation: Any, args: Any, kwargs: Any, result: Any) -> Callable[[], 
     return work
 
 
-def _where_it_is_captured(launch: Callable[[], None]) -> Callable[[], None]:
+def where_it_is_captured(launch: Callable[[], None]) -> Callable[[], None]:
     """The launch in the context of now, whatever is current when the graph is replayed: a graph knows its GPU."""
     driver, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p()
     driver.cuCtxGetCurrent(ctypes.byref(context))
@@ -137,15 +160,23 @@ def refuse_other_optimisers() -> None:
     torch.optim.Optimizer._accelerator_graph_capture_health_check = check_here_too  # type: ignore[method-assign]
 
 
-def keep_captured_launches(function: type) -> None:
-    """Let PyCUDA's class of functions keep what is launched on a stream that is being captured, not run it."""
+def keep_captured_launches(function: type, do: Callable[[Callable[[], None]], None]) -> None:
+    """Let PyCUDA's class of functions keep what is launched on a stream that is being captured, not run it.
+
+    Args:
+        function: the class.
+        do: does all other launches, at its time.
+    """
     launch = function._launch_kernel
 
     def launch_or_keep(self: Any, grid: Any, block: Any, arguments: bytes, shared: int, stream: Any) -> None:
+        def launched() -> None:
+            launch(self, grid, block, arguments, shared, stream)
+
         graph = RecordedGraph.recording
         if graph is not None and stream is not None and stream.handle == graph.stream:
-            graph.keep(_where_it_is_captured(lambda: launch(self, grid, block, arguments, shared, stream)))
+            graph.keep(where_it_is_captured(launched))
         else:
-            launch(self, grid, block, arguments, shared, stream)
+            do(launched)
 
     function._launch_kernel = launch_or_keep  # type: ignore[attr-defined]

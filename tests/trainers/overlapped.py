@@ -19,9 +19,13 @@ class InTurn:
     """Runs a task in the calling thread: before what is beside it, or after."""
 
     is_first: bool
+    torch_threads = None
 
-    def __init__(self, prepare: Callable[[], None]) -> None:
+    def __init__(self) -> None:
         self._task: Callable[[], None] | None = None
+
+    def open(self) -> None:
+        """Begin the thread, which there is not."""
 
     def start(self, task: Callable[[], None]) -> None:
         """Begin a task."""
@@ -60,10 +64,10 @@ def overlapped(data: dict[str, Any], **trainer: Any) -> RunConfig:
 def result(trainer: Trainer, metrics: list[dict[str, Any]]) -> tuple[Any, ...]:
     """All that a run leaves, in a form that equality compares bit for bit: weights, the store and metrics."""
     weights = [
-        tensor.numpy().tobytes() for policy in trainer.policies.values() if policy for tensor in _tensors(policy)
+        tensor.cpu().numpy().tobytes() for policy in trainer.policies.values() if policy for tensor in _tensors(policy)
     ]
     lines = [{key: each for key, each in line.items() if not key.startswith("perf/")} for line in metrics]
-    return weights, trainer.world.snapshot().numpy().tobytes(), repr([{**line, "time": 0} for line in lines])
+    return weights, trainer.world.snapshot().cpu().numpy().tobytes(), repr([{**line, "time": 0} for line in lines])
 
 
 def _tensors(policy: torch.nn.Module) -> list[torch.Tensor]:

@@ -62,7 +62,7 @@ class TrainerConfig(Section):
     )
     overlap: Flag = Field(
         default=False,
-        description="on cpu, update beside the next rollout, which acts with the weights from before that update",
+        description="update beside the next rollout, which acts with the weights from before that update",
     )
     stop_when: dict[str, float] = Field(
         default={},

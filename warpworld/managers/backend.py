@@ -74,6 +74,17 @@ class Backend(Protocol):
     def set_random_state(self, state: torch.Tensor) -> None:
         """Write back what ``random_state`` returned."""
 
+    def branch(self) -> Callable[[Callable[[], None]], None]:
+        """Begin a branch of work, which follows all that was asked of the device before.
+
+        Returns:
+            A function that calls the work. The device may do it at the same time as what was asked since then,
+            and does it before what is asked afterwards.
+        """
+
+    def wait(self) -> None:
+        """Wait until the device has done all work, also that of branches."""
+
     def warm_up(self, run: Callable[[], None]) -> None:
         """Carry ``run`` out where it will be captured."""
 

@@ -47,6 +47,7 @@ def captured(
 
     if not backend.captures:
         return run
+    backend.wait()  # the trials change what a branch of work might still read
     # memory to check a graph with
     work = "updates" if tensors else "steps"
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -15,7 +15,7 @@ from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import ALONE, Algorithm, ProcessGroup, get_algorithm
-from warpworld.trainers.collecting import Collector, Recorder, Slot
+from warpworld.trainers.collecting import Collector, Slot
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
 from warpworld.trainers.initial_weights import fresh_policy, load_initial_weights
@@ -153,7 +153,7 @@ def build_collector(
     algorithms: Mapping[str, Algorithm],
     slots: Sequence[Slot],
     acting: ActingPolicies | None = None,
-    beside: Recorder | None = None,
+    beside: Callable[[], None] | None = None,
 ) -> Collector:
     """The collector of a training, and with it the execution of every policy's steps and updates.
 
@@ -181,8 +181,7 @@ def build_collector(
     if population is not None:
         fuse_copies(config, world, {population.name: [member.policy for member in population.members]})
     if beside is not None:
-        collector.overlaps = True
-        collector.add(beside)
+        collector.overlap(beside)
     # how every group acts, what is recorded of it, how its policy learns
     for name, entry in config.policy.items():
         if name in algorithms:
@@ -195,6 +194,8 @@ def build_collector(
                 collector.actors[group].policy = acting.acting[name]
     if collector.uses_kernels:
         fuse_acting(collector, config, required)
+        for policy in () if acting is None else acting.in_updates():  # which play nothing
+            give_kernels(policy, world)
     return collector
 
 

@@ -27,7 +27,7 @@ from warpworld.trainers.collecting import EpisodeMetrics, EpisodeStatistics, Tea
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
-from warpworld.trainers.overlap import UpdateBeside, Updates, copy_policies
+from warpworld.trainers.overlap import Updates, copy_policies
 from warpworld.trainers.precisions import check_precision, products_of_run
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, span
@@ -112,7 +112,7 @@ class Trainer:
         self.world = build_world(config, processes=self.processes)
         self._products = products_of_run(trainer, self.world.device)
         self.policies = build_learners(config, self.world, self.generator, initial_weights)
-        self.acting = copy_policies(config, self.world, self.policies, self.processes)
+        self.acting = copy_policies(config, self.policies, self.processes)
         playing = self.policies if self.acting is None else self.acting.acting
         self.league = League(config, self.world, playing, initial_weights, self.processes)
         built_for = self.world, self.generator
@@ -120,7 +120,7 @@ class Trainer:
         self.population = population_of(self.algorithms)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         # the collector, and what acts and learns in it
-        beside = None if self.acting is None else UpdateBeside(lambda: self.updates.join())
+        beside = None if self.acting is None else lambda: self.updates.join()
         learning = self.policies, self.algorithms
         slots = self.league.slots if self.population is None else self.population.slots
         self.collector = build_collector(config, self.world, *learning, slots, self.acting, beside)
@@ -135,7 +135,7 @@ class Trainer:
         measured = self.episodes, self.own_metrics
         captures = self.collector.graph_steps > 0
         self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
-        self.updates = Updates(self.algorithms, self._measurements, self._products, self.acting, self._wait)
+        self.updates = Updates(self.algorithms, self._measurements, self._products, self.acting, self.world, self._wait)
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
@@ -231,7 +231,7 @@ class Trainer:
         self._set_scheduled()
         self.league.begin(self.iteration)
         # the rollout
-        self.updates.begin()
+        self.updates.begin(is_timed=self._is_read)  # as the iteration before is read, whose updates they are
         with self._products(), span(ROLLOUT):
             self.collector.collect()  # with overlap, it waits for what was begun
         if is_late:  # the iteration before is complete

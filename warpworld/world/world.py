@@ -256,6 +256,15 @@ class World(WorldStore):
         """
         return captured(self._backend, self.data, run, tensors)
 
+    def branch(self) -> Callable[[Callable[[], None]], None]:
+        """Begin a branch of work on the device, which follows all that was asked of it before.
+
+        Returns:
+            A function that calls the work. On cuda it runs on a second stream, at the same time as what was asked since
+            the branch began, and before what is asked afterwards: let neither write what the other reads or writes.
+        """
+        return self._backend.branch()
+
     def random_state(self) -> torch.Tensor:
         """State of torch's own generator of the device; the world draws nothing from it."""
         return self._backend.random_state()

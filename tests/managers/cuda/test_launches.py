@@ -104,6 +104,11 @@ def test_launches_go_to_the_stream_that_torch_is_on(
 
     assert streams_of(world.step) == {0}
     assert streams_of(lambda: backend.warm_up(world.step)) == {own}
+    # a branch, which is captured where it runs
+    second = backend._driver.second.handle  # type: ignore[attr-defined]
+    assert streams_of(lambda: backend.branch()(world.step)) == {second}
+    assert streams_of(lambda: backend.branch()(lambda: backend.warm_up(world.step))) == {second}
+    assert streams_of(lambda: backend.branch()(lambda: backend.capture(world.step)())) == {second}
     # a stream that PyCUDA does not know: forked from, and joined again
     joined: list[int] = []
     beside = type(gpu).beside
@@ -113,6 +118,6 @@ def test_launches_go_to_the_stream_that_torch_is_on(
         beside(self, stream, launch)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(gpu), "beside", remembered)
-    assert streams_of(lambda: gpu.on_stream(12345, world.step)) == {own}
+    assert streams_of(lambda: gpu.within(12345, world.step)) == {own}
     assert joined == [own]
-    assert world["clock"].tolist() == [5] * 5  # the first reset, three steps, and the reset of an end
+    assert world["clock"].tolist() == [9] * 5  # the first reset, six steps, and the resets of two ends

@@ -115,6 +115,13 @@ class CpuBackend:
 
         torch.set_rng_state(state)
 
+    def branch(self) -> Callable[[Callable[[], None]], None]:
+        """Begin a branch whose work is done where it is called: work is done when it is asked for."""
+        return lambda work: work()
+
+    def wait(self) -> None:
+        """Return at once: all is done."""
+
     def warm_up(self, run: Callable[[], None]) -> None:
         """Raise DeviceError: nothing is captured on the cpu."""
         raise DeviceError("device 'cpu' captures nothing; see Backend.captures")

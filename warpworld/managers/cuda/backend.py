@@ -167,7 +167,12 @@ class CudaBackend:
         ``run`` must have been called under ``warm_up`` before; it may only launch, without waiting for the device,
         allocating memory of the driver's or reading Python state that changes.
         """
-        return self._gpu.capture(self._driver.stream.handle, run)
+        return self._gpu.capture(self._captured_stream(), run)
+
+    def _captured_stream(self) -> int:
+        """Handle of the stream that work is captured on: for work of the second stream that one."""
+        second = self._driver.second.handle
+        return second if self._gpu.current_stream() == second else self._driver.stream.handle
 
     def random_state(self) -> torch.Tensor:
         """State of torch's own generator of the GPU."""
@@ -179,4 +184,12 @@ class CudaBackend:
 
     def warm_up(self, run: Callable[[], None]) -> None:
         """Carry out the work of ``run`` on the stream that it will be captured on."""
-        self._gpu.on_stream(self._driver.stream.handle, run)
+        self._gpu.on_stream(self._captured_stream(), run)
+
+    def branch(self) -> Callable[[Callable[[], None]], None]:
+        """Begin a branch of work on a second stream."""
+        return self._gpu.branch(self._driver.second.handle)
+
+    def wait(self) -> None:
+        """Wait until the device has done all work, of both streams."""
+        self._gpu.wait()

@@ -19,7 +19,7 @@ OLDEST = (7, 0)  # compute capability: warps whose lanes may wait for some of th
 
 
 class Driver:
-    """GPU in the context that torch uses too, with a stream of our own: PyCUDA launches on no other than its own.
+    """GPU in the context that torch uses too, with streams of our own: PyCUDA launches on no other than its own.
 
     A context belongs to a GPU, and what is called without one, or in another GPU's, fails. Each thread has a current
     one of its own, which it gets when it first uses CUDA. PyCUDA keeps a stack of contexts for each thread besides, and
@@ -33,6 +33,8 @@ class Driver:
         version: of CUDA, which the driver is for.
         is_only: whether the process sees no other GPU.
         stream: for work that is captured.
+        second: for work that runs beside that of torch's current stream, and is captured on this one. Torch has memory
+            for cuBLAS by stream, which two graphs that run at once must not share.
         turn: held while a program is launched, so that the launches of two threads do not mix.
 
     Args:
@@ -69,10 +71,10 @@ class Driver:
                 f"the GPU {self.name} has compute capability {dotted(self.capability)}, expected at least "
                 f"{dotted(OLDEST)} (Volta); use device=cpu"
             )
-        # a stream of this context
+        # streams of this context
         self.adopt_thread()
         with self.active():
-            self.stream = self.drv.Stream(NON_BLOCKING)
+            self.stream, self.second = self.drv.Stream(NON_BLOCKING), self.drv.Stream(NON_BLOCKING)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.arch}, driver for CUDA {dotted(self.version)}"

@@ -44,7 +44,7 @@ class CudaProgram:
         gpu, driver, own_stream = self._gpu, self._driver, self._driver.stream
         current_stream, drv_error = gpu.current_stream, driver.drv.Error
         # torch's default stream is the driver's, which PyCUDA calls None
-        streams = {0: None, own_stream.handle: own_stream}
+        streams = {0: None, own_stream.handle: own_stream, driver.second.handle: driver.second}
 
         def launch_on(stream: Any) -> None:
             while True:  # a function that calls itself would keep itself, its kernels and its memory alive

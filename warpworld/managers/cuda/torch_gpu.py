@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 class Gpu(Protocol):
     """Memory and streams of the device that kernels run on; tests put host memory in their place.
 
+    A stream is named by the driver's handle; 0 is the default one. Streams work at the same time, each in order, but
+    where one follows a mark of another.
+
     Attributes:
         ordinal: the GPU's number, among those that the process sees.
         device: what torch calls it.
@@ -42,19 +45,52 @@ class Gpu(Protocol):
         """The number of the GPU that the calling thread is on; 0 where it has used none yet."""
 
     def current_stream(self) -> int:
-        """The driver's handle of the stream that work is to go to now; 0 is the default one."""
+        """The stream that work is to go to now."""
 
-    def beside(self, stream: int, launch: Callable[[], None]) -> None:
-        """Call ``launch``, which launches on ``stream``, after all work of the current stream and before what comes."""
+    def within(self, stream: int, run: Callable[[], None]) -> None:
+        """Call ``run`` with ``stream`` as the current one, in no order with the one before."""
 
-    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
-        """Call ``run`` with ``stream`` as the current one."""
+    def mark(self, stream: int) -> Any:
+        """An event behind all work that a stream has been given."""
+
+    def follow(self, stream: int, mark: Any) -> None:
+        """Let what a stream is given from now on wait for a mark."""
+
+    def wait(self) -> None:
+        """Wait until all streams have done their work."""
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
         """A function that repeats the work which ``run`` puts on ``stream``; nothing is run yet. It holds ``run``."""
 
+    # ---- order between two streams -----------------------------------------------------------------------------------
+    def beside(self, stream: int, launch: Callable[[], None]) -> None:
+        """Call ``launch``, which launches on ``stream``, after all work of the current stream and before what comes."""
+        current = self.current_stream()
+        self.follow(stream, self.mark(current))
+        launch()
+        self.follow(current, self.mark(stream))
 
-class TorchGpu:
+    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
+        """Call ``run`` with ``stream`` as the current one, after all work of that before and before what comes."""
+        self.beside(stream, lambda: self.within(stream, run))
+
+    def branch(self, stream: int) -> Callable[[Callable[[], None]], None]:
+        """Let ``stream`` follow all that the current one has been given so far.
+
+        Returns:
+            A function that calls work with ``stream`` as the current one. What the current stream is given in between
+            may run at the same time; what it is given afterwards follows the work.
+        """
+        self.follow(stream, self.mark(self.current_stream()))
+
+        def run(work: Callable[[], None]) -> None:
+            self.within(stream, work)
+            self.follow(self.current_stream(), self.mark(stream))
+
+        return run
+
+
+class TorchGpu(Gpu):
     """The GPU that torch calls the current one."""
 
     def __init__(self) -> None:
@@ -107,14 +143,34 @@ class TorchGpu:
         """The driver's handle of torch's current stream; 0 is the default one."""
         return self._current_stream()
 
-    def beside(self, stream: int, launch: Callable[[], None]) -> None:
-        """Call ``launch`` on ``stream``, in order with torch's current stream."""
+    def within(self, stream: int, run: Callable[[], None]) -> None:
+        """Call ``run`` with ``stream`` as torch's current one."""
         import torch
 
-        ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
-        ours.wait_stream(current)
-        launch()
-        current.wait_stream(ours)
+        with torch.cuda.stream(self._stream(stream)):
+            run()
+
+    def mark(self, stream: int) -> torch.cuda.Event:
+        """An event of torch's."""
+        return self._stream(stream).record_event()
+
+    def follow(self, stream: int, mark: torch.cuda.Event) -> None:
+        """Let a stream wait for an event."""
+        self._stream(stream).wait_event(mark)
+
+    def wait(self) -> None:
+        """Wait until all streams have done their work."""
+        import torch
+
+        torch.cuda.synchronize(self.device)
+
+    def _stream(self, handle: int) -> torch.cuda.Stream:
+        """Torch's object for a stream of the driver's."""
+        import torch
+
+        if handle:
+            return torch.cuda.ExternalStream(handle, device=self.device)
+        return torch.cuda.default_stream(self.device)
 
     def capture(self, stream: int, run: Callable[[], None]) -> Callable[[], None]:
         """A CUDA graph of the work which ``run`` puts on ``stream``."""
@@ -167,13 +223,3 @@ class TorchGpu:
         # A capture that ends well takes the generator out of the state that the other one left it in.
         with torch.cuda.graph(torch.cuda.CUDAGraph(), stream=stream, capture_error_mode="thread_local"):
             number.add_(1)
-
-    def on_stream(self, stream: int, run: Callable[[], None]) -> None:
-        """Call ``run`` with ``stream`` as torch's current one."""
-        import torch
-
-        ours, current = torch.cuda.ExternalStream(stream, device=self.device), torch.cuda.current_stream(self.device)
-        ours.wait_stream(current)
-        with torch.cuda.stream(ours):
-            run()
-        current.wait_stream(ours)

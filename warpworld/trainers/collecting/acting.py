@@ -137,6 +137,7 @@ class InOneCall:
         self._whole.begin()
         with span(ACT_AND_STEP):
             self._whole.run()
+        self._recorders.join()
         self._recorders.end()
         return self._recorders.measured
 
@@ -158,6 +159,7 @@ class StepByStep:
         self._begin()
         for _ in range(self._num_steps):
             self._step()
+        self._recorders.join()
         self._recorders.end()
         return self._recorders.measured
 
@@ -204,6 +206,7 @@ class InGraphs(StepByStep):
         self._begin()
         for _ in range(self._num_steps // self._at_once):
             self.replay()
+        self._recorders.join()
         self._recorders.end()
         return self._recorders.measured
 
@@ -231,11 +234,40 @@ class InOneGraph(InGraphs):
         return lambda: self._numbers
 
     def _iteration(self) -> None:
-        """Make a whole iteration, and measure for recorders in one place."""
+        """Make a whole iteration."""
+        self._take_all()
+        self._complete()
+
+    def _take_all(self) -> None:
+        """Begin an iteration and take its steps."""
         self._begin()
         self._steps()
+
+    def _complete(self) -> None:
+        """Complete an iteration, and measure for recorders in one place."""
         self._recorders.end()
         measured = self._recorders.measured()
         if not hasattr(self, "_numbers"):
             self._numbers = torch.empty_like(measured)
         self._numbers.copy_(measured)
+
+
+class InTwoGraphs(InOneGraph):
+    """All steps in one CUDA graph and what follows in another; in between an update beside the steps is waited for."""
+
+    @cached_property
+    def replay(self) -> Callable[[], None]:
+        """Begins an iteration and takes its steps."""
+        return self._world.capture(self._take_all)
+
+    @cached_property
+    def complete(self) -> Callable[[], None]:
+        """Completes the iteration."""
+        return self._world.capture(self._complete)
+
+    def collect(self) -> Measured:
+        """Implement ``Acting``."""
+        self.replay()
+        self._recorders.join()
+        self.complete()
+        return lambda: self._numbers

@@ -9,6 +9,7 @@ from warpworld.trainers.collecting.acting import (
     InGraphs,
     InOneCall,
     InOneGraph,
+    InTwoGraphs,
     Step,
     StepByStep,
     StepInParts,
@@ -50,7 +51,8 @@ def choose_acting(
     step = _choose_step(world, actors, kernels, recorders)
     if not world.captures or not at_once:
         return StepByStep(step, recorders, num_steps)
-    kind = InOneGraph if at_once == num_steps else InGraphs
+    whole = InOneGraph if recorders.beside is None else InTwoGraphs
+    kind = whole if at_once == num_steps else InGraphs
     return kind(world, kernels, at_once, step, recorders, num_steps)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from warpworld.policies import SamplerMaker
@@ -35,7 +35,7 @@ class Collector:
         outcomes: rewards and ends of the latest T steps.
         uses_kernels: whether kernels act and compute losses, where CUDA graphs are captured; ``building`` settles it
             before any algorithm is declared.
-        overlaps: whether an update may run beside the steps of an iteration; set it before anything is declared.
+        overlaps: whether an update may run beside the steps of an iteration, see ``overlap``.
         in_one_call: whether the networks, draws and steps of a rollout are one call, where they can be.
 
     Args:
@@ -76,6 +76,14 @@ class Collector:
         return self.num_steps if self.overlaps else 0
 
     # ---- before the world is sealed ----------------------------------------------------------------------------------
+    def overlap(self, join: Callable[[], None]) -> None:
+        """Let an update run beside the steps of an iteration; call it before anything is declared.
+
+        Args:
+            join: waits for the update, behind the last step: what recorders then complete it draws from.
+        """
+        self.overlaps, self._recorders.beside = True, join
+
     def act(
         self,
         group: str,

@@ -20,6 +20,7 @@ class Recorders:
 
     Attributes:
         row: name of the array with the row of the present step.
+        beside: waits for the update that runs beside the steps; None if none does.
 
     Args:
         first: the one that there always is, which counts rows.
@@ -28,6 +29,7 @@ class Recorders:
 
     def __init__(self, first: Recorder, row: str) -> None:
         self._all, self.row = [first], row
+        self.beside: Callable[[], None] | None = None
         self._counts: list[int] = []  # numbers that each measures
 
     def __iter__(self) -> Iterator[Recorder]:
@@ -43,6 +45,11 @@ class Recorders:
         """Prepare an iteration."""
         for recorder in self._all:
             recorder.begin()
+
+    def join(self) -> None:
+        """Wait for the update beside the steps: call it before ``end``, and not within a CUDA graph."""
+        if self.beside is not None:
+            self.beside()
 
     def end(self) -> None:
         """Complete an iteration."""

@@ -1,7 +1,6 @@
 """Updates behind their rollout, or beside the next one, with copies of the policies that act meanwhile."""
 
 from warpworld.trainers.overlap.acting_policies import ActingPolicies, copy_policies
-from warpworld.trainers.overlap.update_beside import UpdateBeside
 from warpworld.trainers.overlap.updates import Updates
 
-__all__ = ["ActingPolicies", "UpdateBeside", "Updates", "copy_policies"]
+__all__ = ["ActingPolicies", "Updates", "copy_policies"]

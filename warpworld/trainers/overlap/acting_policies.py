@@ -15,7 +15,6 @@ from warpworld.errors import ConfigError, said
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms import get_algorithm
 from warpworld.trainers.processes import ProcessGroup
-from warpworld.world import World
 
 
 class ActingPolicies:
@@ -44,6 +43,10 @@ class ActingPolicies:
     def copies(self) -> dict[str, list[Policy]]:
         """All copies, by policy."""
         return {name: [self._acting(name), self.acted[name]] for name in self._learners}
+
+    def in_updates(self) -> list[Policy]:
+        """All that updates run: the policies that learn, and the copies with the weights that acted."""
+        return [*self._learners.values(), *self.acted.values()]
 
     def _copies(self) -> dict[str, Policy]:
         return {name: _copied(name, policy) for name, policy in self._learners.items()}
@@ -76,17 +79,15 @@ class ActingPolicies:
 
 
 def copy_policies(
-    config: RunConfig, world: World, policies: Mapping[str, Policy | None], processes: ProcessGroup
+    config: RunConfig, policies: Mapping[str, Policy | None], processes: ProcessGroup
 ) -> ActingPolicies | None:
     """Copies of policies, which act in a run with ``trainer.overlap``; None in one without.
 
     Raises:
-        ConfigError: the device, the processes or an algorithm rule it out.
+        ConfigError: the processes or an algorithm rule it out.
     """
     if not config.trainer.overlap:
         return None
-    if world.captures:
-        raise _refusal("on cuda rollouts and updates are CUDA graphs of one stream", "or trainer.device to cpu")
     if processes.several:
         raise _refusal(f"{processes.size} processes train the run, which wait for each other", "or start one process")
     learning = []

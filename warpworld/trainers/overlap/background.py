@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
+import torch
+
 from warpworld.managers.cpu import LEARNING, STEPPING, busy, learn_in_this_thread, set_busy
 
 NAME = "warpworld-learner"
@@ -16,18 +18,24 @@ NAME = "warpworld-learner"
 class Background:
     """Runs tasks in one thread of its own; its methods are called from one other thread.
 
-    C++ and kernels of both threads run at the same time. While both compute, each leaves a core to the other.
+    C++ and kernels of both threads run at the same time. While both compute, each leaves a core to the other. Between
+    ``open`` and ``close`` each has half of torch's threads.
 
-    Args:
-        prepare: called in the thread before its first task.
+    Attributes:
+        torch_threads: of both threads together; None while they are not shared.
     """
 
-    def __init__(self, prepare: Callable[[], None]) -> None:
-        self._prepare = prepare
+    def __init__(self) -> None:
+        self.torch_threads: int | None = None
         self._thread: threading.Thread | None = None
         self._tasks: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._ends: SimpleQueue[BaseException | None] = SimpleQueue()
         self._is_busy = False
+
+    def open(self) -> None:
+        """Share torch's threads between the calling thread and that of the tasks."""
+        self.torch_threads = torch.get_num_threads()
+        torch.set_num_threads(max(self.torch_threads - self.torch_threads // 2, 1))
 
     def start(self, task: Callable[[], None]) -> None:
         """Begin a task; the one before has been waited for."""
@@ -58,6 +66,13 @@ class Background:
         Returns:
             The error that the task raised of itself; None if there is none.
         """
+        error = self._end()
+        if self.torch_threads is not None:
+            torch.set_num_threads(self.torch_threads)
+            self.torch_threads = None
+        return error
+
+    def _end(self) -> BaseException | None:
         thread, self._thread = self._thread, None
         if thread is None:
             return None
@@ -72,7 +87,8 @@ class Background:
 
     def _work(self) -> None:
         with suppress(KeyboardInterrupt):  # of a task that has just ended
-            self._prepare()
+            if self.torch_threads is not None:
+                torch.set_num_threads(max(self.torch_threads // 2, 1))
             learn_in_this_thread()
             while (task := self._tasks.get()) is not None:
                 self._ends.put(_error_of(task))

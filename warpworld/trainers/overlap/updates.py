@@ -16,15 +16,16 @@ from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms import Algorithm, Progress
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.overlap.acting_policies import ActingPolicies
-from warpworld.trainers.overlap.background import Background
+from warpworld.trainers.overlap.beside import choose_beside
 from warpworld.trainers.spans import UPDATE, span
+from warpworld.world import World
 
 
 class Updates:
     """The updates of a run's algorithms from one rollout at a time.
 
-    Use it in a ``with`` block. Without overlap ``finish`` runs them. With it ``begin`` also starts them in a thread of
-    their own, beside the next rollout. They read the same numbers either way.
+    Use it in a ``with`` block. Without overlap ``finish`` runs them. With it ``begin`` also starts them beside the next
+    rollout. They read the same numbers either way.
 
     Attributes:
         seconds: of each algorithm's latest update, as metrics.
@@ -35,6 +36,7 @@ class Updates:
         measurements: takes what updates give.
         products: contexts of the run's precision.
         acting: copies of the policies that act; None without overlap.
+        world: in which they act.
         wait: waits for the device.
     """
 
@@ -44,13 +46,13 @@ class Updates:
         measurements: Measurements,
         products: Callable[[], AbstractContextManager[Any]],
         acting: ActingPolicies | None,
+        world: World,
         wait: Callable[[], None],
     ) -> None:
         self._algorithms, self._measurements, self._products = algorithms, measurements, products
-        self._acting, self._wait = acting, wait
+        self._acting, self._wait, self._random_state = acting, wait, world.random_state
         self._progress: Progress | None = None
-        self._background = Background(self._begin_thread)
-        self._threads: int | None = None  # of torch, of both threads together
+        self._beside = choose_beside(world)
         self._random: Tensor | None = None  # state of torch's generator when updates were begun
         self.seconds = Metrics()
         self.waited = 0.0
@@ -68,29 +70,22 @@ class Updates:
     @property
     def torch_threads(self) -> int:
         """Threads of torch that the run has."""
-        return torch.get_num_threads() if self._threads is None else self._threads
+        shared = self._beside.torch_threads
+        return torch.get_num_threads() if shared is None else shared
 
     # ---- threads -----------------------------------------------------------------------------------------------------
     def __enter__(self) -> None:
-        """Share torch's threads between rollouts and updates."""
+        """Let updates run beside rollouts."""
         if self._acting is not None:
-            self._threads = torch.get_num_threads()
-            torch.set_num_threads(max(self._threads - self._threads // 2, 1))
+            self._beside.open()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End an update that still runs, since what ran beside it failed; an error of its own comes first."""
-        found = self._background.close()
-        if self._threads is not None:
-            torch.set_num_threads(self._threads)
-            self._threads = None
+        found = self._beside.close()
         if found is not None and not isinstance(error, KeyboardInterrupt):
             raise found from error
-
-    def _begin_thread(self) -> None:
-        """Give the learning thread its share of torch's threads."""
-        torch.set_num_threads(max(self.torch_threads // 2, 1))
 
     # ---- updates -----------------------------------------------------------------------------------------------------
     def take(self, fraction: float, env_steps: int, generator: torch.Generator) -> None:
@@ -108,12 +103,16 @@ class Updates:
         for name, algorithm in self._algorithms.items():
             algorithm.take(progress, self._acting.acted[name])
 
-    def begin(self) -> None:
-        """Begin the updates that are due, beside what follows, if they may run beside it."""
+    def begin(self, is_timed: bool) -> None:
+        """Begin the updates that are due, beside what follows, if they may run beside it.
+
+        Args:
+            is_timed: whether ``seconds`` are wanted.
+        """
         self.waited = 0.0
         if self.overlap and self._progress is not None:
-            self._random = torch.get_rng_state()
-            self._background.start(self._next(is_timed=True))
+            self._random = self._random_state()
+            self._beside.start(self._next(is_timed))
 
     def join(self) -> None:
         """Wait for updates that were begun.
@@ -123,10 +122,10 @@ class Updates:
             BaseException: what they raised.
         """
         began = time.perf_counter()
-        self._background.join()
+        self._beside.join()
         self.waited += time.perf_counter() - began
         random, self._random = self._random, None
-        if random is not None and not torch.equal(random, torch.get_rng_state()):
+        if random is not None and not torch.equal(random, self._random_state()):
             raise ConfigError(
                 "trainer.overlap is true, but a model or an environment draws from torch's global generator, which "
                 "rollouts and updates would share in no fixed order; let it draw from a torch.Generator of its own, or "
@@ -136,9 +135,9 @@ class Updates:
     def finish(self, is_timed: bool) -> None:
         """Run the updates that are due, and wait for them; ``is_timed`` says whether ``seconds`` are wanted."""
         began = time.perf_counter()
-        if self.overlap:  # in the thread that has its share of torch's threads
-            self._background.start(self._next(is_timed))
-            self._background.join()
+        if self.overlap:  # where updates beside a rollout run
+            self._beside.start(self._next(is_timed))
+            self._beside.join()
         else:
             self._next(is_timed)()
         self.waited += time.perf_counter() - began
