@@ -52,7 +52,7 @@ def page(results: Path = RESULTS) -> str:
 def _table(name: str, folder: Path) -> Iterator[str]:
     file = TableFile(name)
     results = results_of(file, folder)
-    yield f"## {name[0].upper()}{name[1:]}\n"
+    yield f"## {name}\n"
     picture = Path("images") / f"scoreboard-{name}.png" if results is not None else None
     yield from markdown(file.table, results, picture)
     yield f"`warpworld reproduce {name}` repeats it.{_conditions(results)}\n"

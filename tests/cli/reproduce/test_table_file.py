@@ -9,8 +9,10 @@ import pytest
 from warpworld.cli.main import main
 from warpworld.cli.reproduce.results import Results, read_results
 from warpworld.cli.reproduce.table_file import QUICK_SEED, QUICK_SHARE, TableFile
+from warpworld.config import load_config
 from warpworld.errors import ConfigError, RunError
 from warpworld.packaged import packaged_tables
+from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -32,7 +34,18 @@ def test_packaged_tables(name: str) -> None:
     assert [task.name for task in whole] == [task.name for task in quick] == list(file.table.tasks)
     assert all(task.seed > 100 and task.seeds >= 5 for task in whole)
     assert all(task.seed == QUICK_SEED and task.env_steps < whole[0].env_steps for task in quick)
-    assert all(task.published for task in file.table.tasks.values())
+    assert all(task.published or task.note for task in file.table.tasks.values())
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("name", "task"), [("overcooked", "forced_coord"), ("skirmish", "5m_vs_6m")])
+def test_tasks_that_train(name: str, task: str) -> None:
+    """Two iterations; bfloat16 is not there on all machines."""
+    small = ["trainer.precision=float32", "trainer.num_envs=16", "trainer.num_steps=8"]
+    words = next(each.words for each in TableFile(name).planned(overrides=small) if each.name == task)
+    trainer = Trainer(load_config(words[0], [*words[1:], "trainer.total_env_steps=256", "trainer.device=cpu"]))
+    metrics, ((learner, _),) = trainer.train(None), trainer.algorithms.items()
+    assert trainer.iteration == 2 and metrics[f"losses/{learner}/grad_norm"] > 0
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ def _row(name: str, task: Task, table: Table, results: Results | None) -> list[s
     spent = [each.cpu_seconds for each in seeds]
     return [
         *first,
-        with_interval(scores) + _reached(task, scores, results.quick),
+        with_interval(scores) + _reached(task.wanted, float(interquartile_mean(scores)), results.quick),
         ", ".join(map(_short, scores)),
         _short(float(interquartile_mean(others))),
         f"{max(each.env_steps for each in seeds):,}",
@@ -68,11 +68,10 @@ def with_interval(scores: Values) -> str:
     return f"{middle} ({_short(float(low))} to {_short(float(high))})"
 
 
-def _reached(task: Task, scores: Values, quick: bool) -> str:
-    if task.wanted is None or quick:
+def _reached(wanted: float | None, found: float, quick: bool) -> str:
+    if wanted is None or quick:
         return ""
-    verdict = "reached" if interquartile_mean(scores) >= task.wanted else "missed"
-    return f"; {_short(task.wanted)} wanted: {verdict}"
+    return f"; {_short(wanted)} wanted: {'reached' if found >= wanted else 'missed'}"
 
 
 def normalised(table: Table, results: Results, tasks: Sequence[str]) -> list[Values]:
@@ -110,7 +109,8 @@ def over_tasks(table: Table, results: Results) -> str:
     first = next(iter(table.sources), "")
     unit = f", where 0 is random play and 1 is {first}'s score" if table.normalised else ""
     interval = f"{LEVEL:.0%} interval {_short(low)} to {_short(high)}"
-    return f"Interquartile mean over {which}: {_short(middle)} ({interval}){unit}."
+    found = f"Interquartile mean over {which}: {_short(middle)} ({interval}){unit}"
+    return found + (_reached(table.wanted, middle, results.quick) if len(tasks) == len(table.tasks) else "") + "."
 
 
 def markdown(table: Table, results: Results | None, picture: Path | None = None) -> Iterator[str]:
@@ -140,6 +140,8 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
             yield f"- `{name}`: {task.note}"
     if table.sources or any(task.note for task in table.tasks.values()):
         yield ""
+    if table.note:
+        yield f"{table.note}\n"
     if table.rules is not None:
         yield from _as_markdown([["rule", *table.rules.versions], *([k, *row] for k, row in table.rules.rows.items())])
         yield ""
