@@ -42,7 +42,7 @@ def test_references_are_those_of_environments_on_the_page() -> None:
 
 @pytest.mark.parametrize("experiment", GALLERY, ids=lambda experiment: experiment.name)
 def test_claims_hold_and_would_not_after_a_large_loss(experiment: Experiment) -> None:
-    """Of the committed results. The seed that earns least, without half of what it gains over random play, misses it."""
+    """Of the committed results: the seed that earns least, without half of its gain over random play, misses it."""
     path = write_gallery.RESULTS / f"{experiment.name}-2-cores.json"
     runs = json.loads(path.read_text())["results"][experiment.name]
     assert all(experiment.holds(run["figures"]) and run["holds"] for run in runs)
