@@ -70,6 +70,14 @@ def test_two_results() -> None:
     assert compared(TABLE, results(a=[3.0]), results(b=[1.0])) == "No task is in both results."
 
 
+def test_partners() -> None:
+    found = results(a=[9.0, 11.0])
+    task = found.tasks["a"].model_copy(update={"cross_play": ((10.0, 4.0), (5.0, 8.0))})
+    text = "\n".join(markdown(TABLE, found.model_copy(update={"tasks": {"a": task}})))
+    assert "With itself a seed scores\n9 in the mean, with another 4.5, 50% of it.\n" in text
+    assert "| seed | 1 | 2 |\n|---|---|---|\n| 1 | 10 | 4 |\n| 2 | 5 | 8 |" in text
+
+
 @pytest.mark.parametrize(
     ("given", "warned"),
     [

@@ -104,6 +104,21 @@ def test_a_config_lies_beside_the_table(tmp_path: Path) -> None:
             f"{POLE}rules: {{versions: [ours, theirs], rows: {{sticky: [yes]}}}}\ntasks: {{a: {{}}}}\n",
             "{file}, line 6: rules.rows.sticky has 1 entries, expected one for each of ours, theirs",
         ),
+        (
+            f"{POLE}cross_play: true\ntasks: {{a: {{}}}}\n",
+            "{file}, line 6: cross_play is true, but 'agent' of task 'a' plays agent, expected one group with several "
+            "agents",
+        ),
+        (
+            POLE.replace("metric: agent", "metric: cook").replace("cartpole", "overcooked")
+            + "cross_play: true\ntasks: {a: {overrides: [policy.cook.model.recurrent=gru]}}\n",
+            "{file}, line 6: cross_play is true, but 'cook' of task 'a' has a memory, expected one without",
+        ),
+        (
+            POLE.replace("metric: agent", "metric: env/soups").replace("cartpole", "overcooked")
+            + "cross_play: true\ntasks: {a: {}}\n",
+            "{file}, line 6: cross_play is true, but 'env/soups' of task 'a' is no policy that learns",
+        ),
     ],
 )
 def test_mistakes(tmp_path: Path, text: str, expected: str) -> None:

@@ -104,7 +104,7 @@ def test_a_run_that_is_judged_in_another_way_is_judged_again() -> None:
     folder = RunFolder(run.path)
     before = judged(folder, Judged(metric="agent", episodes=8))
     kept = json.loads((run.path / KEPT).read_text())
-    kept["result"]["drawn"] = 1e6
+    kept["value"]["drawn"] = 1e6
     (run.path / KEPT).write_text(json.dumps(kept))
     assert judged(folder, Judged(metric="agent", episodes=8)).drawn == 1e6
     again = judged(folder, Judged(metric="agent", episodes=8, agents="sum"))

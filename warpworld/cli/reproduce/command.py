@@ -67,6 +67,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     if not arguments.show:
         left = trainings.left(arguments.tasks or list(file.table.tasks))
         status = _train(trainings, left, arguments.jobs, lambda: keep_results(trainings.results(), folder))
+    if file.table.cross_play and not status:
+        trainings.cross_play()
     # results, also of a command that was stopped
     _show(file, trainings.results(), folder)
     if against is not None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
 
 from warpworld.cli.bench.conditions import conditions
-from warpworld.cli.reproduce.results import SeedResult, keep_result, kept_result
+from warpworld.cli.reproduce.results import SeedResult, keep_value, kept_value
 from warpworld.cli.reproduce.sections import Judged
 from warpworld.runs import Point, Run, RunFolder, read_runs
-from warpworld.version import __version__
 
 KEPT = "judged.json"
+Matrix = tuple[tuple[float, ...], ...]
 POINTS = 100  # of a curve that is kept, at most
 
 
@@ -26,11 +30,34 @@ def judged(folder: RunFolder, how: Judged) -> SeedResult:
         RunError: it cannot be played, or the metric is no number.
     """
     path, about = folder.path / KEPT, {"how": how.model_dump(), "iteration": folder.checkpoints()[-1]}
-    found = kept_result(path, about)
-    if found is None:
+    try:
+        return SeedResult.model_validate_json(json.dumps(kept_value(path, about)))
+    except ValidationError:  # none, or of another form
         found = _judge(Run.open(folder.path), how)
-        keep_result(path, about, found)
+    keep_value(path, about, found.model_dump())
     return found
+
+
+def crossed(folders: Sequence[RunFolder], how: Judged, path: Path) -> Matrix:
+    """Scores of finished runs of a task, each run's policy beside every other's.
+
+    Args:
+        folders: of runs that differ in their seed alone.
+        how: they are judged.
+        path: file in which the scores are kept, for as long as the same runs are judged in the same way.
+
+    Raises:
+        RunError: a run cannot be played, or the file cannot be written.
+    """
+    runs = [[folder.path.name, folder.checkpoints()[-1]] for folder in folders]
+    about = {"how": how.model_dump(), "runs": runs}
+    found = kept_value(path, about)
+    if found is None:
+        from warpworld.cli.reproduce.cross_play import cross_play  # with torch
+
+        found = cross_play([Run.open(folder.path) for folder in folders], how)
+        keep_value(path, about, found)
+    return tuple(map(tuple, found))
 
 
 def _judge(run: Run, how: Judged) -> SeedResult:
@@ -46,7 +73,7 @@ def _judge(run: Run, how: Judged) -> SeedResult:
         cpu_seconds=sum(row.get("perf/cpu_s", 0.0) for row in data.rows),
         seconds=float(data.rows[-1]["time"]),
         curve=tuple((x, float(f"{agents * y:.4g}")) for x, y in _thinned(curve)),
-        conditions={**conditions(), "version": __version__},
+        conditions=conditions(),
         **scores_of(run, how),
     )
 

@@ -36,10 +36,11 @@ class SeedResult(Section):
 
 
 class TaskResult(Section):
-    """All trainings of a task, by seed, and the words that trained it."""
+    """All trainings of a task, by seed, the words that trained it, and its seeds as partners of each other."""
 
     words: tuple[str, ...]
     seeds: tuple[SeedResult, ...]
+    cross_play: tuple[tuple[float, ...], ...] | None = None  # scores by seed of the first agent, and of the others
 
 
 class Results(Section):
@@ -78,15 +79,15 @@ def read_results(path: Path) -> Results:
         ) from error
 
 
-def kept_result(path: Path, about: Mapping[str, Any]) -> SeedResult | None:
-    """The result that ``keep_result`` wrote with the same ``about``; None where there is none that can be read."""
+def kept_value(path: Path, about: Mapping[str, Any]) -> Any:
+    """The value that ``keep_value`` wrote with the same ``about``; None where there is none that can be read."""
     try:
         found = json.loads(read_file(path))
-        return SeedResult.model_validate_json(json.dumps(found["result"])) if found["about"] == about else None
-    except (OSError, ValueError, LookupError, TypeError):  # pydantic's error is a ValueError
+        return found["value"] if found["about"] == about else None
+    except (OSError, ValueError, LookupError, TypeError):
         return None
 
 
-def keep_result(path: Path, about: Mapping[str, Any], result: SeedResult) -> None:
-    """Write a result beside what it is of; raises RunError where it cannot."""
-    write_whole(path, json.dumps({"about": about, "result": result.model_dump()}) + "\n")
+def keep_value(path: Path, about: Mapping[str, Any], value: Any) -> None:
+    """Write a value beside what it is of, as JSON; raises RunError where it cannot."""
+    write_whole(path, json.dumps({"about": about, "value": value}) + "\n")

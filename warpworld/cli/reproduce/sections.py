@@ -81,6 +81,7 @@ class Table(Section):
     normalised: Flag = Field(
         default=True, description="over tasks, whether 0 is random play and 1 the first source; or scores as they are"
     )
+    cross_play: Flag = Field(default=False, description="whether seeds also play with each other's policies")
     wanted: float | None = Field(default=None, description="what the interquartile mean over tasks should reach")
     note: Text | None = Field(default=None, description="what a reader should know of all tasks")
     sources: dict[str, Source] = Field(default={}, description="who reports results, by name")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from warpworld.cli.reproduce.results import Results
+from warpworld.cli.reproduce.results import Results, TaskResult
 from warpworld.cli.reproduce.sections import Published, Table, Task
 from warpworld.cli.reproduce.table_file import QUICK_SHARE
 from warpworld.runs import (
@@ -142,11 +142,28 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
         yield ""
     if table.note:
         yield f"{table.note}\n"
+    for name in table.tasks:
+        if results is not None and name in results.tasks and results.tasks[name].cross_play is not None:
+            yield from _crossed(name, results.tasks[name])
     if table.rules is not None:
         yield from _as_markdown([["rule", *table.rules.versions], *([k, *row] for k, row in table.rules.rows.items())])
         yield ""
         if table.rules.note:
             yield f"{table.rules.note}\n"
+
+
+def _crossed(name: str, task: TaskResult) -> Iterator[str]:
+    """A table of partners, and what they score in the mean beside seeds that play with themselves."""
+    scores = np.array(task.cross_play, np.float64)
+    seeds = [str(each.seed) for each in task.seeds]
+    others = scores[~np.eye(len(seeds), dtype=bool)].mean()
+    alone = float(np.diag(scores).mean())
+    share = f", {others / alone:.0%} of it" if alone > 0 else ""
+    yield f"Cross-play of `{name}`: rows play the first agent, columns the others. With itself a seed scores"
+    yield f"{_short(alone)} in the mean, with another {_short(float(others))}{share}.\n"
+    lines = [[seed, *map(_short, row)] for seed, row in zip(seeds, scores, strict=True)]
+    yield from _as_markdown([["seed", *seeds], *lines])
+    yield ""
 
 
 def _as_markdown(lines: Sequence[Sequence[str]]) -> Iterator[str]:

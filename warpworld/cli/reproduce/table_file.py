@@ -10,7 +10,16 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from warpworld.cli.reproduce.sections import Judged, Published, Rules, Source, Table, Task
-from warpworld.config import Document, KeyPath, RunConfig, Section, check_encodable, load_config, validated
+from warpworld.config import (
+    Document,
+    KeyPath,
+    LearnerConfig,
+    RunConfig,
+    Section,
+    check_encodable,
+    load_config,
+    validated,
+)
 from warpworld.errors import ConfigError, suggest
 from warpworld.files import read_file, reason
 from warpworld.packaged import packaged_configs, packaged_tables
@@ -111,7 +120,25 @@ class TableFile:
                 f"{self._document.where(('judged', 'metric'))}: judged.metric is '{metric}', which task '{name}' does "
                 f"not have.{suggest(metric, found)} Known: {', '.join(found)}"
             )
+        if self.table.cross_play:
+            self._check_partners(name, config)
         return config
+
+    def _check_partners(self, name: str, config: RunConfig) -> None:
+        """Refuse cross-play where no policy plays the agents of one group, or where it remembers."""
+        metric = self.table.judged.metric
+        entry = config.policy.get(metric)
+        sizes = {group.name: group.size for group in config.make_environment().groups()}
+        problem = ""
+        if not isinstance(entry, LearnerConfig):
+            problem = "is no policy that learns"
+        elif len(entry.groups) > 1 or sizes[entry.groups[0]] < 2:
+            problem = f"plays {', '.join(entry.groups)}, expected one group with several agents"
+        elif entry.model.remembers:
+            problem = "has a memory, expected one without"
+        if problem:
+            where = self._document.where(("cross_play",))
+            raise ConfigError(f"{where}: cross_play is true, but '{metric}' of task '{name}' {problem}")
 
     def _check_task(self, name: str, task: Task) -> None:
         table, path = self.table, ("tasks", name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
-from warpworld.cli.reproduce.judging import judged
+from warpworld.cli.reproduce.judging import Matrix, crossed, judged
 from warpworld.cli.reproduce.results import Results, SeedResult, TaskResult
 from warpworld.cli.reproduce.table_file import TableFile
 from warpworld.cli.sweep import Workers, found_run, seeded_configs, train_seeds
@@ -42,6 +42,9 @@ class Trainings:
             words.append(f"saving.directory={dump_value(str(folder))}")
             self._orders[task.name] = list(seeded_configs(source, words, task.seeds))
         self._found: dict[str, dict[int, SeedResult]] = {name: {} for name in self._orders}
+        self._runs: dict[str, dict[int, RunFolder]] = {name: {} for name in self._orders}
+        self._crossed: dict[str, Matrix] = {}
+        self._folder = folder
 
     def judge_finished(self) -> None:
         """Judge the runs that earlier commands have finished."""
@@ -81,10 +84,21 @@ class Trainings:
                 name = str(config.saving.name).removesuffix(f"-seed-{config.trainer.seed}")
                 yield name, self._judge(name, config, run)
 
+    def cross_play(self) -> None:
+        """Let the seeds of each task play with each other, where there are several."""
+        for name, runs in self._runs.items():
+            if len(runs) > 1:
+                folders = [runs[seed] for seed in sorted(runs)]
+                self._crossed[name] = crossed(folders, self._how, self._folder / f"cross-play-{name}.json")
+
     def results(self) -> Results:
         """The results so far; tasks without one are left out."""
         tasks = {
-            name: TaskResult(words=self._words[name], seeds=tuple(seeds[seed] for seed in sorted(seeds)))
+            name: TaskResult(
+                words=self._words[name],
+                seeds=tuple(seeds[seed] for seed in sorted(seeds)),
+                cross_play=self._crossed.get(name),
+            )
             for name, seeds in self._found.items()
             if seeds
         }
@@ -92,5 +106,5 @@ class Trainings:
 
     def _judge(self, name: str, config: RunConfig, run: RunFolder) -> SeedResult:
         result = judged(run, self._how)
-        self._found[name][config.trainer.seed] = result
+        self._found[name][config.trainer.seed], self._runs[name][config.trainer.seed] = result, run
         return result
