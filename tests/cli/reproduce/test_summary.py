@@ -12,9 +12,13 @@ from warpworld.cli.reproduce.summary import compared, markdown, normalised, over
 TABLE = Table(
     about="Games.",
     judged=Judged(metric="agent"),
+    seeds=3,
+    wanted=0.4,
     tasks={
         "a": Task(config="a", published={"them": Published(score=(10.0, 14.0), env_steps=3_000_000)}, wanted=9.0),
-        "b": Task(config="b", published={"them": Published(score=(3.0,), minutes=0.5)}, wanted=4.0, note="Hard."),
+        "b": Task(
+            config="b", seeds=1, published={"them": Published(score=(3.0,), minutes=0.5)}, wanted=4.0, note="Hard."
+        ),
         "c": Task(config="c", published={"them": Published(score=(1.0,))}),
     },
     sources={"them": Source(by="They", rules="the same", hardware="a GPU")},
@@ -50,6 +54,7 @@ def test_rows() -> None:
     assert b == ["b", "3", "0.5 min", "2.5; 4 wanted: missed", "2.5", "5", "1,000", "10"]
     assert c == ["c", "1", "-", "not run", "", "", "", ""]
     assert rows(TABLE, None)[3] == c
+    assert rows(TABLE, results(a=[7.0, 9.0]))[1][3] == "8; 2 of 3 seeds"
 
 
 def test_normalised_scores() -> None:
@@ -62,6 +67,10 @@ def test_normalised_scores() -> None:
     assert over_tasks(TABLE, results(a=[7.0] * 3, b=[2.5] * 3)) == (
         "Interquartile mean over a, b: 0.5 (95% interval 0.5 to 0.5), where 0 is random play and 1 is them's score."
     )
+    both = TABLE.model_copy(update={"tasks": {name: TABLE.tasks[name] for name in "ab"}})
+    assert over_tasks(both, results(a=[7.0] * 3, b=[2.5])).endswith("them's score; 0.4 wanted: reached.")
+    for unfinished in (results(a=[7.0] * 2, b=[2.5]), results(quick=True, a=[7.0] * 3, b=[2.5])):
+        assert "wanted" not in over_tasks(both, unfinished)
 
 
 def test_two_results() -> None:
@@ -81,14 +90,14 @@ def test_partners() -> None:
 @pytest.mark.parametrize(
     ("given", "warned"),
     [
-        (results(a=[9.0]), []),
-        (results(quick=True, a=[9.0]), ["These numbers are no results."]),
-        (results(overrides=("x=1",), a=[9.0]), ["Trained with x=1, which the table does not have."]),
+        (results(b=[9.0]), []),
+        (results(quick=True, b=[9.0]), ["These numbers are no results."]),
+        (results(overrides=("x=1",), b=[9.0]), ["Trained with x=1, which the table does not have."]),
     ],
 )
 def test_what_is_no_result_says_so(given: Results, warned: list[str]) -> None:
     text = "\n".join(markdown(TABLE, given))
     assert [sentence in text for sentence in warned] == [True] * len(warned)
     assert ("**" in text.split("| task")[0]) is bool(warned)
-    assert ("wanted" in text) is not given.quick
+    assert ("wanted" in text) is given.are_of_the_table
     assert "- **them**: They. On a GPU. Rules: the same." in text and "- `b`: Hard." in text

@@ -46,7 +46,7 @@ def add_parsers(commands: Any) -> None:
     reproduce.add_argument(
         "--folder", type=Path, metavar="DIR", default=FOLDER, help="where results lie (default: reproduced)"
     )
-    reproduce.set_defaults(command=_reproduce, settings="words", error=reproduce.error)
+    reproduce.set_defaults(command=_reproduce, settings="words")
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:

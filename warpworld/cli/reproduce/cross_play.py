@@ -15,8 +15,6 @@ from warpworld.trainers import load_policies
 from warpworld.trainers.collecting.players import Seen, decide
 from warpworld.trainers.play import play
 
-Matrix = tuple[tuple[float, ...], ...]
-
 
 @dataclass(frozen=True)
 class Partners:
@@ -38,7 +36,7 @@ def _(player: Partners, seen: Seen, outputs: Tensor) -> None:
         outputs[:, agents].copy_(policy.outputs(seen.observations[:, agents].contiguous()))
 
 
-def cross_play(runs: Sequence[Run], how: Judged) -> Matrix:
+def cross_play(runs: Sequence[Run], how: Judged) -> tuple[tuple[float, ...], ...]:
     """Scores of every run's policy beside every other's, the same episodes for all.
 
     Args:

@@ -52,6 +52,11 @@ class Results(Section):
     overrides: tuple[str, ...]  # of the command, behind those of the table
     tasks: dict[str, TaskResult]
 
+    @property
+    def are_of_the_table(self) -> bool:
+        """Whether they are results of the table as its file has it."""
+        return not self.quick and not self.overrides
+
     def scores(self, task: str) -> Values:
         """[seeds]: the scores that are compared."""
         return np.array([each.score(self.greedy) for each in self.tasks[task].seeds], np.float64)

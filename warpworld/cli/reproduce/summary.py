@@ -43,7 +43,8 @@ def _row(name: str, task: Task, table: Table, results: Results | None) -> list[s
     published = [_range(each) for each in task.published.values()]
     theirs = [_effort(each) for each in task.published.values()]
     named = [f"{source} {text}" for source, text in zip(task.published, published, strict=True)]
-    first = [name, "; ".join(named if len(named) > 1 else published) or "-", "; ".join(filter(None, theirs)) or "-"]
+    efforts = "; ".join(filter(None, dict.fromkeys(theirs)))
+    first = [name, "; ".join(named if len(named) > 1 else published) or "-", efforts or "-"]
     if results is None or name not in results.tasks or not results.tasks[name].seeds:
         return [*first, NOT_RUN, "", "", "", ""]
     seeds, scores = results.tasks[name].seeds, results.scores(name)
@@ -51,7 +52,7 @@ def _row(name: str, task: Task, table: Table, results: Results | None) -> list[s
     spent = [each.cpu_seconds for each in seeds]
     return [
         *first,
-        with_interval(scores) + _reached(task.wanted, float(interquartile_mean(scores)), results.quick),
+        with_interval(scores) + _verdict(task.wanted, scores, task.seeds or table.seeds, results),
         ", ".join(map(_short, scores)),
         _short(float(interquartile_mean(others))),
         f"{max(each.env_steps for each in seeds):,}",
@@ -68,10 +69,17 @@ def with_interval(scores: Values) -> str:
     return f"{middle} ({_short(float(low))} to {_short(float(high))})"
 
 
-def _reached(wanted: float | None, found: float, quick: bool) -> str:
-    if wanted is None or quick:
+def _verdict(wanted: float | None, scores: Values, seeds: int, results: Results) -> str:
+    """Whether a task's scores are as wanted, once there are all seeds; until then, how many there are."""
+    if not results.are_of_the_table:
         return ""
-    return f"; {_short(wanted)} wanted: {'reached' if found >= wanted else 'missed'}"
+    if len(scores) < seeds:
+        return f"; {len(scores)} of {seeds} seeds"
+    return _reached(wanted, float(interquartile_mean(scores)))
+
+
+def _reached(wanted: float | None, found: float) -> str:
+    return "" if wanted is None else f"; {_short(wanted)} wanted: {'reached' if found >= wanted else 'missed'}"
 
 
 def normalised(table: Table, results: Results, tasks: Sequence[str]) -> list[Values]:
@@ -110,7 +118,9 @@ def over_tasks(table: Table, results: Results) -> str:
     unit = f", where 0 is random play and 1 is {first}'s score" if table.normalised else ""
     interval = f"{LEVEL:.0%} interval {_short(low)} to {_short(high)}"
     found = f"Interquartile mean over {which}: {_short(middle)} ({interval}){unit}"
-    return found + (_reached(table.wanted, middle, results.quick) if len(tasks) == len(table.tasks) else "") + "."
+    done = {name for name in tasks if len(results.scores(name)) >= (table.tasks[name].seeds or table.seeds)}
+    is_whole = results.are_of_the_table and len(done) == len(table.tasks)
+    return found + (_reached(table.wanted, middle) if is_whole else "") + "."
 
 
 def markdown(table: Table, results: Results | None, picture: Path | None = None) -> Iterator[str]:
