@@ -45,7 +45,7 @@ NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_pytho
 OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow exhaustive test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery tutorials clean
+.PHONY: help setup train quick test test-slow exhaustive test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -129,6 +129,9 @@ catalogue: $(STAMP) ## Write what `warpworld list` shows of each environment
 gallery: $(STAMP) ## Draw the gallery of environments from its committed runs, and write its page
 	$(BIN)/python docs/images/gallery.py
 	$(BIN)/python -m tools.write_gallery
+
+scoreboard: $(STAMP) ## Write the page of published tables from its committed results, and draw their curves
+	$(BIN)/python -m tools.write_scoreboard
 
 clean: ## Remove what builds and tools left behind; the virtual environment and runs/ stay
 	rm -rf build dist site .cache *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -33,7 +33,8 @@ setup(
     packages=[*packages, "warpworld.configs"],
     package_dir={"warpworld.configs": "configs"},
     package_data={
-        "": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "*.json", "py.typed"]
+        "": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "*.json", "py.typed"],
+        "warpworld.configs": ["reproduce/*.yaml"],
     },
     include_package_data=False,
     install_requires=[

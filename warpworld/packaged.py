@@ -82,10 +82,24 @@ def packaged_names() -> list[str]:
 
 def packaged_configs() -> dict[str, Traversable]:
     """The configs that come with warpworld, by name, sorted."""
+    return _yaml_files(_configs())
+
+
+def packaged_tables() -> dict[str, Traversable]:
+    """The tables of published results that `warpworld reproduce` trains, by name, sorted."""
+    return _yaml_files(_configs().joinpath("reproduce"))
+
+
+def _configs() -> Traversable:
+    """The folder of the configs."""
     try:
-        folder = importlib.resources.files("warpworld.configs")
+        return importlib.resources.files("warpworld.configs")
     except ModuleNotFoundError:  # a checkout that is not installed
-        folder = Path(__file__).resolve().parent.parent / "configs"
+        return Path(__file__).resolve().parent.parent / "configs"
+
+
+def _yaml_files(folder: Traversable) -> dict[str, Traversable]:
+    """The YAML files of a folder by their names, sorted; none where there is no such folder."""
     if not folder.is_dir():
         return {}
     found = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}

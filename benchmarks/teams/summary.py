@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from warpworld.runs.metrics.intervals import LEVEL, RESAMPLES, Values, bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.intervals import LEVEL, Values, bootstrap_interval, mean, stratified_interval
 
 from .tasks import TASKS
 
@@ -46,16 +46,6 @@ def normalised(results: Runs, at_random: Mapping[str, float]) -> dict[str, Value
     }
 
 
-def over_tasks(values: Values, seed: int = 0) -> tuple[float, float, float]:
-    """The interquartile mean of [tasks, seeds] and the ends of its stratified bootstrap interval."""
-    tasks, seeds = values.shape
-    drawn = np.random.default_rng(seed).integers(seeds, size=(RESAMPLES, tasks, seeds))
-    resampled = np.take_along_axis(values[None], drawn, axis=2).reshape(RESAMPLES, -1)
-    outside = 100 * (1 - LEVEL) / 2
-    low, high = np.percentile(interquartile_mean(resampled), [outside, 100 - outside])
-    return float(interquartile_mean(values.reshape(-1))), float(low), float(high)
-
-
 def print_summary(results: Runs, at_random: Mapping[str, float]) -> None:
     """A table of the tasks, and a line of each algorithm over those that all have learnt from as many seeds."""
     console = Console()
@@ -73,7 +63,7 @@ def print_summary(results: Runs, at_random: Mapping[str, float]) -> None:
     if complete:
         together = Table(f"{', '.join(complete)}: normalised", "interquartile mean", f"{LEVEL:.0%} interval", box=None)
         for algorithm, values in normalised(complete, at_random).items():
-            middle, low, high = over_tasks(values)
+            middle, low, high = stratified_interval(list(values))
             together.add_row(algorithm, _short(middle), _interval(low, high))
         console.print(together, soft_wrap=True)
 

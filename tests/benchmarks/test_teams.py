@@ -13,7 +13,7 @@ from PIL import Image
 
 from benchmarks.experiments import experiment
 from benchmarks.teams import ALGORITHMS, TASKS, main, tasks
-from benchmarks.teams.summary import normalised, over_tasks, print_summary
+from benchmarks.teams.summary import normalised, print_summary
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -40,14 +40,6 @@ def test_scores_are_normalised_by_chance_and_the_best_run() -> None:
     found = normalised(results, {"a": 0.0, "b": -10.0})
     np.testing.assert_allclose(found["ppo"], [[0.5, 1.0], [0.5, 0.0]])
     np.testing.assert_allclose(found["vdn"], [[0.0, 0.25], [0.4, 1.0]])
-
-
-def test_the_interval_draws_seeds_again_within_each_task() -> None:
-    """With equal seeds in a task nothing can vary; resampling over tasks would."""
-    middle, low, high = over_tasks(np.array([[0.0] * 3, [0.2] * 3, [0.6] * 3, [1.0] * 3]))
-    assert middle == low == high == pytest.approx((0.2 * 3 + 0.6 * 3) / 6)
-    wide = over_tasks(np.array([[0.0, 1.0, 0.5], [0.2, 0.8, 0.1]]))
-    assert wide[1] < wide[0] < wide[2]
 
 
 def test_what_was_saved_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -285,7 +285,7 @@ def test_reader_that_stops_reading(here: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["trian"], "error: unknown command 'trian'. Did you mean 'train'? Known: train, sweep, tune, profile, "),
+        (["trian"], "error: unknown command 'trian'. Did you mean 'train'? Known: train, sweep, reproduce, tune, "),
         (["cartpole"], "error: unknown command 'cartpole'. Did you mean 'warpworld train cartpole'? Known: train, "),
         (
             ["train"],

@@ -172,8 +172,8 @@ def test_unreadable(tmp_path: Path) -> None:
         (
             "gamma: 1",
             "algorithm: dqq",
-            f"line 12: policy.evader.algorithm: algorithm 'dqq', expected one of {', '.join(ALGORITHMS)}, random, or "
-            "module:Class. Did you mean 'dqn'?",
+            f"line 12: policy.evader.algorithm: algorithm 'dqq', expected one of {', '.join(ALGORITHMS)}, random, "
+            "script, or module:Class. Did you mean 'dqn'?",
         ),
         (
             "gamma: 1",

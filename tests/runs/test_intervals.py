@@ -7,7 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from warpworld.runs.metrics.intervals import bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.intervals import (
+    bootstrap_interval,
+    interquartile_mean,
+    mean,
+    probability_of_improvement,
+    stratified_interval,
+)
 from warpworld.runs.over_seeds import statistics_of
 
 RETURNS = np.array([110.5, 140.25, 115.75, 98.0, 203.5, 121.0, 87.25, 131.5, 117.0, 126.75])
@@ -66,3 +72,30 @@ def test_nothing_is_known_where_a_value_is_not() -> None:
     values = np.stack([RETURNS, np.where(RETURNS == 203.5, np.nan, RETURNS)])
     assert np.isnan(interquartile_mean(values)).tolist() == [False, True]
     assert np.isnan(bootstrap_interval(values, interquartile_mean)).tolist() == [[False, True], [False, True]]
+
+
+def test_runs_are_drawn_again_within_each_task() -> None:
+    """With equal runs in a task nothing can vary; resampling over tasks would."""
+    middle, low, high = stratified_interval([np.full(3, score) for score in (0.0, 0.2, 0.6, 1.0)])
+    assert middle == low == high == pytest.approx((0.2 * 3 + 0.6 * 3) / 6)
+
+
+def test_the_stratified_interval_is_that_of_all_draws() -> None:
+    tasks = [np.array([0.0, 0.3, 1.0]), np.array([0.1, 0.8])]
+    every = [
+        [[runs[i] for i in drawn] for drawn in itertools.product(range(len(runs)), repeat=len(runs))] for runs in tasks
+    ]
+    pooled = np.array([[*one, *other] for one, other in itertools.product(*every)])
+    middle, *ends = stratified_interval(tasks)
+    assert middle == interquartile_mean(np.concatenate(tasks))
+    assert np.allclose(ends, np.percentile(interquartile_mean(pooled), [2.5, 97.5]), atol=0.04)
+
+
+def test_the_probability_of_improvement() -> None:
+    """Agarwal et al. (2021), section 4.3: Mann and Whitney's statistic, in which a tie is a half; mean over tasks."""
+    ours, theirs = [np.array([3.0, 1.0, 2.0]), np.array([5.0])], [np.array([2.0, 2.5]), np.array([4.0, 4.0, 4.0])]
+    pairs = [[1.0, 1.0], [0.0, 0.0], [0.5, 0.0]]
+    middle, low, high = probability_of_improvement(ours, theirs)
+    assert middle == pytest.approx((np.mean(pairs) + 1.0) / 2) and low < middle < high
+    assert probability_of_improvement(theirs, ours)[0] == pytest.approx(1.0 - middle)
+    assert probability_of_improvement(ours, ours)[0] == 0.5

@@ -111,5 +111,7 @@ def test_a_random_policy_plays_and_is_not_saved(tmp_path: Path) -> None:
 
 
 def test_a_random_policy_has_no_settings() -> None:
-    with pytest.raises(ConfigError, match=r"policy.right.gamma is not a known key. Known: groups, algorithm"):
+    with pytest.raises(
+        ConfigError, match=r"policy.right.gamma is not a known key of random, which does not learn. Known: groups,"
+    ):
         clockwork({}, {"algorithm": "random", "gamma": 0.9})

@@ -31,7 +31,7 @@ from warpworld.trainers.trainer import Trainer
 
 DIAGNOSTICS = (*PPO.loss_diagnostics, "grad_norm", "explained_variance")
 COUNTERS = {"iteration", "env_steps", "agent_steps", "time"}
-SPEED = {"perf/env_steps_per_s", "perf/agent_steps_per_s", "perf/rollout_s", "perf/update_s"}
+SPEED = {"perf/env_steps_per_s", "perf/agent_steps_per_s", "perf/rollout_s", "perf/update_s", "perf/cpu_s"}
 EPISODES = {"charts/episodes", "charts/episodic_length"}
 
 

@@ -22,7 +22,17 @@ from warpworld.packaged import packaged_configs
 
 # Modules of this folder, in the order of --help.
 COMMANDS = (
-    *("train", "sweep.command", "tune.command", "profile.command", "evaluate", "league", "watch", "trace.command"),
+    *(
+        "train",
+        "sweep.command",
+        "reproduce.command",
+        "tune.command",
+        "profile.command",
+        "evaluate",
+        "league",
+        "watch",
+        "trace.command",
+    ),
     *("runs", "compare", "report.command", "board.command", "export", "new.command", "params", "check", "plans"),
     *("run.command", "about", "completion", "bench.command"),
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:
-    from warpworld.cli.sweep.worker_processes import Training
+    from warpworld.cli.sweep import Training
     from warpworld.runs import RunData
 
 
@@ -30,8 +30,7 @@ def train_and_compare(source: str, overrides: Sequence[str], count: int, jobs: i
         ConfigError: the configuration is wrong.
         RunError: a run has failed.
     """
-    from warpworld.cli.sweep.seeds import seeded_configs, train_seeds
-    from warpworld.cli.sweep.worker_processes import Workers
+    from warpworld.cli.sweep import Workers, seeded_configs, train_seeds
     from warpworld.runs import FEWEST_SEEDS, HEADING, read_runs
     from warpworld.trainers.session import StopOnSignal
 

@@ -19,7 +19,7 @@ from warpworld.config.loggers import check_loggers
 from warpworld.config.overrides import apply_overrides
 from warpworld.config.policy_sections import checked_policies, fill_sections, keys_at, with_model_settings
 from warpworld.config.run_config import RunConfig
-from warpworld.config.self_play import absolute_runs, check_self_play, with_absolute_runs
+from warpworld.config.self_play import absolute_runs, check_scripts, check_self_play, with_absolute_runs
 from warpworld.config.source import read_source
 from warpworld.errors import ConfigError
 
@@ -82,6 +82,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     met = absolute_runs(config.saving.eval_opponents, scripts)
     config = config.model_copy(update={"saving": config.saving.model_copy(update={"eval_opponents": met})})
     check_populations(config, groups, document)
+    check_scripts(config, scripts, document)
     check_self_play(config, groups, scripts, document)
     check_evaluations(config, scripts, document)
     # loggers, sizes, and paths as they are now

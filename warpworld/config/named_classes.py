@@ -25,7 +25,7 @@ def algorithm_class(name: str) -> Any:
     Raises:
         ConfigError: there is none, or it is no algorithm.
     """
-    found = _imported("algorithm", name, ALGORITHMS, also=("random",))
+    found = _imported("algorithm", name, ALGORITHMS, also=("random", "script"))
     if not (isinstance(found, type) and issubclass(found, import_named(ALGORITHM))):
         raise ConfigError(f"algorithm '{name}' is not a subclass of warpworld.trainers.algorithms.Algorithm")
     missing = sorted(getattr(found, "__abstractmethods__", ()))

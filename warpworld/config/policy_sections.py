@@ -8,17 +8,17 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from warpworld.config.algorithm_settings import DEFAULT, settings_of
+from warpworld.config.algorithm_settings import default_algorithm, settings_of
 from warpworld.config.documents import Document, KeyPath, dotted, validated
 from warpworld.config.keys_of_others import refuse_keys_of_others
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.run_config import RunConfig
 from warpworld.config.sections import (
     CurriculumConfig,
+    LearnerConfig,
     ModelConfig,
     PolicyConfig,
     PopulationConfig,
-    RandomConfig,
     SavingConfig,
     Section,
     SelfPlayConfig,
@@ -39,7 +39,7 @@ def fill_sections(data: dict[str, Any]) -> None:
             policies[name] = entry = {} if entry is None else entry
             if isinstance(entry, dict):
                 entry.setdefault("groups", [name])
-                entry.setdefault("algorithm", DEFAULT)
+                entry.setdefault("algorithm", default_algorithm(entry))
                 if entry.get("model", ...) is None:
                     entry["model"] = {}
 
@@ -66,8 +66,7 @@ def checked_policies(document: Document) -> dict[str, PolicyConfig]:
             settings = settings_of(algorithm)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from error
-        if algorithm != "random":
-            refuse_keys_of_others(entry, key, document)
+        refuse_keys_of_others(entry, settings, key, document)
         found[name] = validated(TypeAdapter(settings), entry, document, key, partial(keys_at, document.data))
     return found
 
@@ -80,7 +79,7 @@ def with_model_settings(policies: Mapping[str, Any], document: Document) -> dict
     """
     found = dict(policies)
     for name, entry in policies.items():
-        if isinstance(entry, RandomConfig):
+        if not isinstance(entry, LearnerConfig):
             continue
         key, model = ("policy", name, "model"), entry.model
         try:

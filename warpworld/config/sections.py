@@ -20,7 +20,7 @@ Groups = tuple[str, ...]
 GROUPS = "agent groups that it plays; left out: the group of its own name"
 SECONDS = "seconds"  # the key of stop_when that is a time rather than a policy's score
 CELLS = "lstm, gru, mingru or transformer"
-ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random for not at all"
+ALGORITHM = "how it learns: a name such as ppo or dqn, module:Class of your own, or random or script for not at all"
 
 
 class Section(BaseModel):
@@ -210,6 +210,15 @@ class RandomConfig(Section):
     train: ClassVar[bool] = False
 
 
+class ScriptConfig(Section):
+    """A policy that one of the environment's scripts plays, in all envs."""
+
+    groups: Groups = Field(default=(), description=GROUPS)
+    algorithm: Literal["script"] = Field(default="script", description=ALGORITHM)
+    script: Text = Field(description="script of the environment that plays its groups")
+    train: ClassVar[bool] = False
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Sizes of an iteration, for a policy.
@@ -316,7 +325,7 @@ def _is_schedule(value: Any) -> bool:
     return isinstance(value, tuple) and bool(value) and isinstance(value[0], tuple)
 
 
-PolicyConfig = LearnerConfig | RandomConfig
+PolicyConfig = LearnerConfig | RandomConfig | ScriptConfig
 
 
 class SavingConfig(Section):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gymnasium.spaces import Box
 
 from warpworld.config.documents import Document, KeyPath, dotted, known
-from warpworld.config.sections import LearnerConfig, PolicyConfig, SelfPlayConfig
+from warpworld.config.sections import LearnerConfig, PolicyConfig, ScriptConfig, SelfPlayConfig
 from warpworld.environment import Group, Script
 from warpworld.errors import ConfigError, suggest
 
@@ -81,6 +81,17 @@ def with_absolute_runs(policies: Mapping[str, PolicyConfig], scripts: Container[
             own = entry.self_play.model_copy(update={"opponents": named})
             found[name] = entry.model_copy(update={"self_play": own})
     return found
+
+
+def check_scripts(config: RunConfig, scripts: Mapping[str, Script], document: Document) -> None:
+    """Refuse policies whose script the environment does not have; raises ConfigError, which names the nearest."""
+    for name, entry in config.policy.items():
+        if isinstance(entry, ScriptConfig) and entry.script not in scripts:
+            key = ("policy", name, "script")
+            there = f"{suggest(entry.script, scripts)} {known(scripts)}" if scripts else " It has none"
+            raise ConfigError(
+                f"{document.where(key, key[:2])}: {dotted(key)}: {config.title} has no script '{entry.script}'.{there}"
+            )
 
 
 def check_self_play(

@@ -96,4 +96,4 @@ def _lead(data: Sequence[RunData]) -> str:
 
 
 def _is_trained(entry: Mapping[str, Any]) -> bool:
-    return bool(entry.get("train", True)) and entry.get("algorithm", "random") != "random"
+    return bool(entry.get("train", True)) and entry.get("algorithm", "random") not in ("random", "script")

@@ -45,8 +45,10 @@ if TYPE_CHECKING:
     from warpworld.runs.metrics import of_episodes as of_episodes
     from warpworld.runs.metrics import own_metrics as own_metrics
     from warpworld.runs.metrics import points_of as points_of
+    from warpworld.runs.metrics import probability_of_improvement as probability_of_improvement
     from warpworld.runs.metrics import read_metrics as read_metrics
     from warpworld.runs.metrics import recent_means as recent_means
+    from warpworld.runs.metrics import stratified_interval as stratified_interval
     from warpworld.runs.metrics import unbroken as unbroken
     from warpworld.runs.metrics import whole_lines as whole_lines
     from warpworld.runs.over_seeds import FEWEST_SEEDS as FEWEST_SEEDS

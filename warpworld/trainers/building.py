@@ -15,7 +15,7 @@ from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import ALONE, Algorithm, ProcessGroup, get_algorithm
-from warpworld.trainers.collecting import Collector, Slot
+from warpworld.trainers.collecting import Collector, Slot, player_of
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
 from warpworld.trainers.initial_weights import fresh_policy, load_initial_weights
@@ -54,7 +54,7 @@ def build_policies(
     generator: torch.Generator,
     device: torch.device | str = "cpu",
 ) -> dict[str, Policy | None]:
-    """Fresh policies by name; None for those that act at random.
+    """Fresh policies by name; None for those that have no network, see ``player_of``.
 
     Args:
         config: the run's settings.
@@ -71,7 +71,7 @@ def build_policies(
 def build_learners(
     config: RunConfig, world: World, generator: torch.Generator, initial_weights: bool
 ) -> dict[str, Policy | None]:
-    """Policies of a training, by name, on the world's device; None for those that act at random.
+    """Policies of a training, by name, on the world's device; None for those without a network.
 
     Args:
         config: the run's settings.
@@ -188,8 +188,8 @@ def build_collector(
             algorithms[name].declare(collector)
         else:
             for group in entry.groups:
-                collector.act(group, policies[name])
-        if acting is not None:
+                collector.act(group, player_of(policies[name], entry, world.environment))
+        if acting is not None and policies[name] is not None:
             for group in entry.groups:
                 collector.actors[group].policy = acting.acting[name]
     if collector.uses_kernels:

@@ -31,7 +31,7 @@ def evaluate(
 
     A return is the sum of an agent's rewards over one episode, undiscounted and without the rows that do not count; a
     policy's is the mean over its agents. Every env plays the same number of episodes from its start, so that short
-    episodes do not count more than long ones.
+    episodes do not count more than long ones. Where a script plays a policy's groups, it does so in every pairing.
 
     Args:
         run: an open run folder with a checkpoint.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from warpworld.config import LearnerConfig, RunConfig
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms import get_algorithm
-from warpworld.trainers.collecting import Actor, Player
+from warpworld.trainers.collecting import Actor, Player, player_of
 from warpworld.world import World
 
 
@@ -17,14 +17,15 @@ def build_actors(world: World, config: RunConfig, policies: Mapping[str, Player]
     Args:
         world: the world that they act in.
         config: knows which groups each policy plays.
-        policies: by name, or who plays instead of one; None acts at random.
-        greedy: take the likeliest actions instead of drawing; random ones stay random.
+        policies: by name, or who plays instead of one; None plays by its entry's script, or acts at random.
+        greedy: take the likeliest actions instead of drawing; random ones stay random, and an entry's script draws.
     """
-    return [
-        actor_of(world, group, policy, greedy or acts_greedily(config, name))
-        for name, policy in policies.items()
-        for group in config.policy[name].groups
-    ]
+    actors = []
+    for name, policy in policies.items():
+        player = player_of(policy, config.policy[name], world.environment)
+        likeliest = (greedy and player is policy) or acts_greedily(config, name)
+        actors += [actor_of(world, group, player, likeliest) for group in config.policy[name].groups]
+    return actors
 
 
 def acts_greedily(config: RunConfig, name: str) -> bool:

@@ -48,7 +48,8 @@ def play(
 
     Args:
         config: the run's settings.
-        policies: a player for each policy of the configuration, by the policy's name; None acts at random.
+        policies: a player for each policy of the configuration, by the policy's name; None plays by the script of the
+            policy's entry, or acts at random.
         episodes: how many, rounded up to whole rounds of the envs.
         seed: of the episodes and of the actions drawn.
         greedy: take the likeliest actions instead of drawing.

@@ -94,6 +94,7 @@ class Trainer:
         # counters
         self.iteration = self.env_steps = 0
         self.seconds = self._started = 0.0
+        self._spent_before = 0.0  # processor time of this process when the last line of metrics was measured
         self._read: tuple[int, Metrics] = 0, {}  # iteration whose measurements were read last, and these
         # of the latest iteration: whether it is timed, seconds of rollout and update, and what was held
         self._is_read, self._spent = False, (0.0, 0.0)
@@ -200,7 +201,7 @@ class Trainer:
             ProcessError: another process of the run ended.
         """
         listeners = _Listeners(run, on_iteration)
-        self._started = time.perf_counter() - self.seconds
+        self._started, self._spent_before = time.perf_counter() - self.seconds, time.process_time()
         if self.acting is not None and self.iteration == 0:
             self.acting.begin()  # weights may have been set since they were copied
         self.checkpoints.save(run)
@@ -284,9 +285,11 @@ class Trainer:
         """Metrics of the iteration, read from the device all at once; only now it is known whether the time is up."""
         is_logged = self._is_logged(self.iteration)
         measured = self.measured() if self._is_read or is_logged else {}
+        speed = {**self._speed(*self._spent), **self.updates.seconds} if self._is_read else {}
         if is_logged:
             self._measurements.begin()
-        speed = {**self._speed(*self._spent), **self.updates.seconds} if self._is_read else {}
+            before, self._spent_before = self._spent_before, time.process_time()
+            speed |= {"perf/cpu_s": self._spent_before - before}
         return {**self._counters(), **measured, **speed}
 
     def _report(self, metrics: Metrics, listeners: _Listeners) -> None:

@@ -135,8 +135,8 @@ def test_a_resumed_run_is_the_uninterrupted_one(policy: dict[str, Any], tmp_path
 @pytest.mark.parametrize(
     ("algorithm", "message"),
     [
-        ("reinforce", f"algorithm 'reinforce', expected one of {KNOWN}, random, or module:Class."),
-        ("pppo", f"algorithm 'pppo', expected one of {KNOWN}, random, or module:Class. Did you mean 'ppo'?"),
+        ("reinforce", f"algorithm 'reinforce', expected one of {KNOWN}, random, script, or module:Class."),
+        ("pppo", f"algorithm 'pppo', expected one of {KNOWN}, random, script, or module:Class. Did you mean 'ppo'?"),
         ("nowhere:DQN", "algorithm 'nowhere:DQN' cannot be imported: No module named 'nowhere'"),
         (f"{FOLDER}.q_learner:Nobody", f"algorithm '{FOLDER}.q_learner:Nobody' cannot be imported: "),
         (

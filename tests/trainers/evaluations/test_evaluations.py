@@ -367,8 +367,8 @@ def test_a_run_in_place_of_a_random_policy(tmp_path: Path) -> None:
     with pytest.raises(RunError) as error:
         Trainer(config_from_dict(data))
     assert str(error.value) == (
-        f"saving.eval_opponents has '{tmp_path}#x', but policy 'runner', which it would replace, acts at random, "
-        "so its network is unknown; name a script or random instead"
+        f"saving.eval_opponents has '{tmp_path}#x', but policy 'runner', which it would replace, has no network, "
+        "so that of the run is unknown; name a script or random instead"
     )
 
 

@@ -133,7 +133,7 @@ def test_runs_are_known_from_anywhere(tmp_path: Path, monkeypatch: pytest.Monkey
         (lambda: tags({}, train=False), r"policy.tagger.self_play: policy 'tagger' is not trained, so that it"),
         (
             lambda: config("tag_gridworld", {"tagger": {"algorithm": "random", "self_play": {}}, "runner": {}}),
-            r"policy.tagger.self_play is not a known key. Known: groups, algorithm",
+            r"policy.tagger.self_play is not a known key of random, which does not learn. Known:",
         ),
         (
             lambda: config("tests.trainers.small_worlds:Aim", {"archer": {"self_play": {}}}),

@@ -10,15 +10,17 @@ from pathlib import Path
 from warpworld.errors import BuildError
 from warpworld.managers.cpu import available_cores, find_compiler
 from warpworld.runs import processor_name
+from warpworld.version import __version__
 
 REPOSITORY = Path(__file__).resolve().parents[3]  # of a checkout; an installed package lies in none
 
 
 def conditions() -> dict[str, object]:
-    """Date, commit, processor, cores, compiler and Python of a measurement; commit and compiler may be None."""
+    """Date, commit, version, processor, cores, compiler and Python; commit and compiler may be None."""
     return {
         "date": time.strftime("%Y-%m-%d"),
         "commit": _commit(),
+        "version": __version__,
         "device": processor_name(),
         "cores": available_cores(),
         "compiler": _compiler(),

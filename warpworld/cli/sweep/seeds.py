@@ -56,7 +56,7 @@ def train_seeds(
             for training in workers.ended():
                 yield training
                 if training.status:
-                    raise RunError(f"seed {training.config.trainer.seed}: {training.last_words}")
+                    raise RunError(f"{training.config.saving.name}: {training.last_words}")
                 training.close()
     finally:
         workers.stop()

@@ -1,7 +1,15 @@
 """Metrics of a run: their logged lines read back, their points and curves, and statistics of them."""
 
 from warpworld.runs.metrics.episode_means import FEWEST_EPISODES, RecentMean, recent_means
-from warpworld.runs.metrics.intervals import LEVEL, Values, bootstrap_interval, interquartile_mean, mean
+from warpworld.runs.metrics.intervals import (
+    LEVEL,
+    Values,
+    bootstrap_interval,
+    interquartile_mean,
+    mean,
+    probability_of_improvement,
+    stratified_interval,
+)
 from warpworld.runs.metrics.metric_files import Damage, Metrics, find_damage, good_rows, read_metrics, whole_lines
 from warpworld.runs.metrics.points import (
     EPISODES,
@@ -40,8 +48,10 @@ __all__ = [
     "of_episodes",
     "own_metrics",
     "points_of",
+    "probability_of_improvement",
     "read_metrics",
     "recent_means",
+    "stratified_interval",
     "unbroken",
     "whole_lines",
 ]

@@ -51,4 +51,4 @@ def _earned(row: Mapping[str, Any], name: str) -> bool:
 
 def _learns(entry: Any) -> bool:
     given = entry if isinstance(entry, Mapping) else vars(entry)
-    return bool(given.get("train", True)) and given.get("algorithm", "random") != "random"
+    return bool(given.get("train", True)) and given.get("algorithm", "random") not in ("random", "script")

@@ -8,7 +8,7 @@ from warpworld.trainers.collecting.history import History, Rows
 from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory, begun, state_array
 from warpworld.trainers.collecting.metrics import EpisodeMetrics, OwnMetric, own_metrics
 from warpworld.trainers.collecting.outcomes import OPTIONAL, ROW
-from warpworld.trainers.collecting.players import Player, Scripted, Slot
+from warpworld.trainers.collecting.players import Player, Scripted, Slot, player_of
 from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.teacher import Teacher
@@ -41,6 +41,7 @@ __all__ = [
     "begun",
     "needs_of",
     "own_metrics",
+    "player_of",
     "refuse_not_finite",
     "state_array",
 ]

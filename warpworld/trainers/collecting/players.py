@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from warpworld.environment import Group, Script
+from warpworld.config import LearnerConfig, RandomConfig, ScriptConfig
+from warpworld.environment import Environment, Group, Script
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.policies import AT_RANDOM, Policy, RememberingPolicy
 from warpworld.trainers.collecting.memory import Memory
@@ -51,6 +52,13 @@ class Scripted:
 
 
 Player = Policy | Scripted | None
+
+
+def player_of(policy: Player, entry: LearnerConfig | RandomConfig | ScriptConfig, environment: Environment) -> Player:
+    """Player of a policy's groups: the policy, or where there is none the script of its entry, or random actions."""
+    if policy is None and isinstance(entry, ScriptConfig):
+        return Scripted(entry.script, environment.scripts()[entry.script])
+    return policy
 
 
 class ArraysOfEnvs:

@@ -13,6 +13,7 @@ from warpworld.config import RunConfig, sides_of
 from warpworld.config.evaluation_checks import trained_policies
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
+from warpworld.trainers.collecting import player_of
 from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state
 from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
 from warpworld.trainers.evaluations.rival_files import files_of, read_files, read_rivals
@@ -57,6 +58,9 @@ class Evaluations:
     ) -> None:
         self._config, self._policies, self._processes, self._world = config, policies, processes, world
         self._every = config.saving.eval_every
+        self._players = {
+            name: player_of(policy, config.policy[name], world.environment) for name, policy in policies.items()
+        }
         self._names = trained_policies(config)
         self.state = EvaluationState()
         self._stages: list[Stage] = []
@@ -120,7 +124,7 @@ class Evaluations:
 
     def _returns(self) -> dict[str, float]:
         """Every game's returns; each process plays some of the games."""
-        games = games_of(self._config, self._policies, self._names, self._rivals)
+        games = games_of(self._config, self._players, self._names, self._rivals)
         own, size = self._processes.rank, self._processes.size
         played: list[float] = []
         with generators_kept(self._world):
@@ -139,7 +143,7 @@ class Evaluations:
             workers = trainer.num_workers or self._processes.workers()
             changed = {"trainer": trainer.model_copy(update={"num_workers": workers})}
             config = self._config.model_copy(update=changed)
-            first = {group: self._policies[name] for name, e in config.policy.items() for group in e.groups}
+            first = {group: self._players[name] for name, e in config.policy.items() for group in e.groups}
             stage = Stage(config, first, saving.eval_episodes, saving.eval_seed, game.greedily)
             self._stages += [stage] if self._world.environment.resumable else []
         return stage

@@ -41,13 +41,13 @@ class Game:
 
 
 def games_of(
-    config: RunConfig, policies: Mapping[str, Policy | None], names: Sequence[str], rivals: Sequence[Rival]
+    config: RunConfig, policies: Mapping[str, Player], names: Sequence[str], rivals: Sequence[Rival]
 ) -> list[Game]:
     """Games of an evaluation: all policies as trained, then each of ``names`` against each rival.
 
     Args:
         config: the run's settings.
-        policies: by name.
+        policies: who plays each policy's groups, by its name.
         names: of those that are evaluated.
         rivals: whom each of them meets.
     """

@@ -47,7 +47,7 @@ def build_rivals(config: RunConfig, names: set[str], device: torch.device) -> li
         device: where they play.
 
     Raises:
-        RunError: another run's policy would replace one that acts at random.
+        RunError: another run's policy would replace one that has no network.
     """
     environment = config.make_environment()
     scripts, found = environment.scripts(), list[Rival]()
@@ -69,6 +69,6 @@ def _check_played(text: str, names: set[str], policies: Mapping[str, Policy]) ->
     unknown = sorted(names - policies.keys())
     if unknown:
         raise RunError(
-            f"saving.eval_opponents has '{text}', but policy '{unknown[0]}', which it would replace, acts at random, "
-            "so its network is unknown; name a script or random instead"
+            f"saving.eval_opponents has '{text}', but policy '{unknown[0]}', which it would replace, has no "
+            "network, so that of the run is unknown; name a script or random instead"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from warpworld.config import ScriptConfig
 from warpworld.errors import RunError, suggest
 from warpworld.policies import Policy
 from warpworld.runs import Run, Which
@@ -37,5 +38,7 @@ def load_policy(run: str | Path | Run, name: str | None = None, checkpoint: Whic
         raise RunError(f"run '{opened.path}' has no policy '{name}'.{suggest(name, policies)} Its policies: {known}")
     policy = policies[name]
     if policy is None:
-        raise RunError(f"policy '{name}' of run '{opened.path}' acts at random: there is nothing to load")
+        entry = opened.config.policy[name]
+        how = f"is played by the script '{entry.script}'" if isinstance(entry, ScriptConfig) else "acts at random"
+        raise RunError(f"policy '{name}' of run '{opened.path}' {how}: there is nothing to load")
     return policy

@@ -17,7 +17,7 @@ from torch import Tensor
 from warpworld.config import RANDOM, self_play_entries, sides_of
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
-from warpworld.trainers.collecting import Player, Scripted
+from warpworld.trainers.collecting import Player, Scripted, player_of
 from warpworld.trainers.league.opponents import thinned
 from warpworld.trainers.league.ratings import fitted_ratings
 from warpworld.trainers.league.saved_state import read_saved_state
@@ -169,7 +169,11 @@ def _others(run: Run, rivals: Sequence[str], selves: _Selves, groups: Sequence[s
     if len(rivals) == 1:
         return _members(run, rivals[0], selves, groups)
     served = {group: name for name in rivals for group in run.config.policy[name].groups}
-    found = [Member(f"{i}", {group: known[served[group]] for group in groups}) for i, known in selves.items()]
+    environment, entries = run.config.make_environment(), run.config.policy
+    found = [
+        Member(f"{i}", {group: player_of(known[name], entries[name], environment) for group, name in served.items()})
+        for i, known in selves.items()
+    ]
     return [*found, *(Member(name, dict.fromkeys(groups, player)) for name, player in _strangers(run).items())]
 
 
