@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from warpworld.environment import CHANCE, END, GameTree
+from warpworld.environment.game_tree import CHANCE, END, GameTree
 from warpworld.envs.poker.kuhn_poker import KuhnPoker
 from warpworld.envs.poker.leduc_poker import LeducPoker
 from warpworld.envs.poker.poker import game_tree

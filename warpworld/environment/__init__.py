@@ -30,7 +30,6 @@ from warpworld.environment.declarations import (
     masked_phase,
 )
 from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
-from warpworld.environment.game_tree import CHANCE, END, GameTree, Position
 from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.library_actions import is_whole, library_actions, stored_action
 from warpworld.environment.nested_spaces import Path, at_path, built, is_nested, leaves, mapped, own_space
@@ -53,9 +52,7 @@ from warpworld.packaged import packaged_names
 
 __all__ = [
     "ACTED",
-    "CHANCE",
     "DTYPES",
-    "END",
     "MAX_THREADS_PER_ENV",
     "METRICS",
     "MOST_AGENTS",
@@ -63,14 +60,12 @@ __all__ = [
     "ActionPart",
     "Array",
     "Environment",
-    "GameTree",
     "Group",
     "Kernel",
     "Part",
     "Path",
     "Per",
     "Phase",
-    "Position",
     "Probabilities",
     "Range",
     "Script",

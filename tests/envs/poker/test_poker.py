@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from tests.packaged import packaged
-from warpworld.environment import CHANCE, END, get_environment
+from warpworld.environment import get_environment
+from warpworld.environment.game_tree import CHANCE, END
 from warpworld.envs.poker.rules import Position
 
 GAMES = {"kuhn_poker": 5, "leduc_poker": 5 + 4 * 5 * 2}

@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium.spaces import Discrete, MultiBinary
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Text
-from warpworld.environment import Array, Environment, GameTree, Group, Probabilities
+from warpworld.environment import Array, Environment, Group, Probabilities
+from warpworld.environment.game_tree import GameTree
 from warpworld.envs.poker.rules import PLAYERS, Position, Rules
 
 NAMES = ("first", "second")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from warpworld.environment import CHANCE, END
+from warpworld.environment.game_tree import CHANCE, END
 
 FOLD, CALL, RAISE = range(3)
 PLAYERS, ANTE = 2, 1
@@ -50,7 +50,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Position:
-    """A position, see ``warpworld.environment.Position``.
+    """A position, see ``warpworld.environment.game_tree.Position``.
 
     Attributes:
         rules: of the game.
