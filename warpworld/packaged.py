@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # family -> name -> the module that registers the environment when imported
 FAMILIES = {
-    "board": {name: f"warpworld.envs.board.{name}" for name in ("connect_four", "tic_tac_toe")},
+    "board": {name: f"warpworld.envs.board.{name}" for name in ("connect_four", "phantom_tic_tac_toe", "tic_tac_toe")},
     "battle": {"battle": "warpworld.envs.battle.battle"},
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum", "acrobot")}
     | {name: f"warpworld.envs.mountain_car.{name}" for name in ("mountain_car", "mountain_car_continuous")},
@@ -32,6 +32,7 @@ FAMILIES = {
         f"particles_{game}": f"warpworld.envs.particles.{game}"
         for game in ("adversary", "pursuit", "push", "reference", "speaker_listener", "spread")
     },
+    "poker": {name: f"warpworld.envs.poker.{name}" for name in ("kuhn_poker", "leduc_poker")},
     "skirmish": {"skirmish": "warpworld.envs.skirmish.skirmish"},
     "tag": {name: f"warpworld.envs.{name}.{name}" for name in ("tag_gridworld", "tag_continuous")},
     "worlds with eyes": {

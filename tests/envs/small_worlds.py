@@ -69,7 +69,14 @@ SMALL: dict[str, list[dict[str, Any]]] = {
 
 # What sets how long episodes may get, a parameter that kernels take at run time; of the others episode_length.
 LENGTH = {"delayed_reward": "decisions", "recall": "delay"}
-BY_RULES_ALONE = ("connect_four", "signalling", "tic_tac_toe")  # no parameter changes when episodes end
+BY_RULES_ALONE = (
+    "connect_four",
+    "kuhn_poker",
+    "leduc_poker",
+    "phantom_tic_tac_toe",
+    "signalling",
+    "tic_tac_toe",
+)  # no parameter changes when episodes end
 
 
 def of_length(name: str, params: dict[str, Any], steps: int) -> dict[str, Any]:

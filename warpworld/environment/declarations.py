@@ -28,6 +28,7 @@ METRICS: tuple[Metric, ...] = get_args(Metric)  # in the order of Metric in metr
 METRIC_DTYPES = ("bool", "int32", "float32")
 Phase = str | Callable[..., None]
 Script = Callable[[Any, "Group"], Any]  # from torch views to a tensor of logits
+Probabilities = Callable[[Any, np.ndarray], np.ndarray]  # from observations and masks to a number for each choice
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 

@@ -19,6 +19,7 @@ from warpworld.environment.declarations import (
     Group,
     Kernel,
     Phase,
+    Probabilities,
     Script,
 )
 from warpworld.environment.params import made_params
@@ -131,6 +132,23 @@ class Environment:
         all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends; for a
         Dict or Tuple the logits of all choices, and behind them the means of all Boxes. Like a phase it has fixed
         shapes, reads nothing back to the host and keeps no state in Python.
+        """
+        return {}
+
+    def measure(self, probabilities: Mapping[str, Probabilities]) -> Mapping[str, float]:
+        """Compute numbers from the policies themselves rather than from episodes, such as how much they can lose.
+
+        Evaluations during training log them as ``eval/<name>``, and ``warpworld eval`` prints them. They are left out
+        where a policy has a memory or actions in a Box, as what it does does not follow from one observation, or is no
+        choice.
+
+        Args:
+            probabilities: for each group, by name, how its policy chooses: a function ``fn(observations, masks)`` of n
+                observations of the group's space, (n, *shape), a dict of such for a Dict, and of (n, choices of all
+                heads) bool, True where legal. It returns (n, choices) float64; those of each head sum to 1.
+
+        Returns:
+            Finite numbers by name, always of the same names.
         """
         return {}
 

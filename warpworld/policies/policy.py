@@ -148,6 +148,37 @@ class Policy(nn.Module):
             actions = observed.handed_back(self.spaces.actions(chosen))
             return actions if after is None else (actions, observed.handed_back(after))
 
+    def probabilities(self, observations: Any, greedy: bool = False, *, action_mask: Any = None) -> Any:
+        """Probability of each choice, by which ``act`` draws.
+
+        Args:
+            observations: as for ``act``.
+            greedy: as for ``act``: the likeliest choice has probability 1.
+            action_mask: as for ``act``.
+
+        Returns:
+            (..., choices of all heads) float64; those of each head sum to 1. In NumPy if observations are.
+
+        Raises:
+            StoreError: as of ``act``; or the policy has a memory, or actions in a Box.
+        """
+        if self.spaces is None:
+            raise StoreError("probabilities(): this policy knows no spaces; use one that load_policy or a Trainer made")
+        if not self.has_probabilities:
+            what = "has a memory" if self.state_size else f"acts in {self.spaces.action}"
+            raise StoreError(f"probabilities(): expected a policy without memory that makes choices; this one {what}")
+        with torch.no_grad(), products(FLOAT32, self._device):
+            observed = self.spaces.observed(observations, self._device)
+            allowed = self._allowed(action_mask, observed, self.spaces.action)
+            distribution: Any = self.distribution
+            found = distribution.probabilities(self.outputs(observed.rows), greedy or self.acts_greedily, allowed)
+            return observed.handed_back(found)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether one observation settles the probability of each of its choices."""
+        return self.state_size == 0 and callable(getattr(self.distribution, "probabilities", None))
+
     @property
     def num_choices(self) -> int:
         """Choices of all heads of its actions, which a mask may forbid; 0 of actions in a Box."""

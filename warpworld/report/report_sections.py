@@ -25,6 +25,7 @@ from warpworld.runs import (
     Unrewarded,
     final_returns,
     flat,
+    of_episodes,
     own_metrics,
     statistics_of,
 )
@@ -142,7 +143,8 @@ def curves(data: Sequence[RunData], random_returns: Mapping[str, float]) -> str:
     ]
     panels.append(Panel("episode length", "steps", _lines(data, LENGTH, -1)))
     own = own_metrics(dict.fromkeys(key for run in data for key in run.metrics()))
-    panels += [Panel(heading, "mean of an episode", _lines(data, key, -2)) for key, heading in own.items()]
+    units = {key: "mean of an episode" if of_episodes(key) else "" for key in own}
+    panels += [Panel(heading, units[key], _lines(data, key, -2)) for key, heading in own.items()]
     note = f"over env steps; means over the latest {FEWEST_EPISODES} episodes, or somewhat more"
     return _section("Curves", _panels(panels, len(data)), note)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.drawing import SERIES, figure
-from warpworld.runs.metrics import Point, curve_of, own_metrics, read_metrics, unbroken
+from warpworld.runs.metrics import Point, curve_of, of_episodes, own_metrics, read_metrics, unbroken
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +39,8 @@ def draw_curves(metrics_path: str | Path, png_path: str | Path, title: str | Non
     ]
     panels.append(("episode length", "steps", _LENGTH))
     own = own_metrics(dict.fromkeys(name for row in rows for name in row))
-    panels += [(heading, "mean of an episode", name) for name, heading in own.items()]
+    units = {name: "mean of an episode" if of_episodes(name) else "" for name in own}
+    panels += [(heading, units[name], name) for name, heading in own.items()]
 
     # the picture
     with figure(png_path, 4.4 * len(panels), 3.6, title or Path(metrics_path).resolve().parent.name) as drawn:

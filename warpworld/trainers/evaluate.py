@@ -10,6 +10,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.runs import Which
+from warpworld.trainers.evaluations import measures_of
 from warpworld.trainers.loaded_policies import load_policies
 from warpworld.trainers.play import play
 
@@ -48,7 +49,8 @@ def evaluate(
         interval, ``against_random``, its mean return while the other policies act at random, and ``random_return``, its
         mean return with random actions of all; ``episodes`` with all policies as trained, and how many of them are
         ``unfinished``; then the environment's own metrics with all policies as trained, those
-        per env and those of its groups: means over the episodes, by the names that a run logs them under.
+        per env and those of its groups: means over the episodes, by the names that a run logs them under; and what it
+        measures of all policies together, likewise.
 
     Raises:
         RunError: there is no checkpoint, or it does not fit; or episodes do not end, and there are no ``steps``.
@@ -62,6 +64,7 @@ def evaluate(
     # pairings that every policy is measured by
     played = play(config, trained, episodes, seed, greedy, steps)
     together, at_random = played.returns, returns_of(dict.fromkeys(trained))
+    measures = measures_of(config, config.make_environment(), trained, greedy)
     # each policy, against others that act at random
     results = {}
     for name in trained:
@@ -76,6 +79,7 @@ def evaluate(
             "episodes": len(played.lengths),
             "unfinished": played.unfinished,
             **_metrics_of(config.policy[name].groups, played.metrics),
+            **measures,
         }
     return results
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
 from warpworld.policies.samplers import BoxSampler, ChoiceSampler, SamplerContext
 
@@ -57,6 +58,20 @@ class Categorical(nn.Module):
         if not greedy:  # of clocks that ring after exponential times, each is the first with its rate's share
             heads = tuple(head.softmax(-1) / torch.empty_like(head).exponential_(generator=generator) for head in heads)
         return torch.stack([head.masked_fill(head.isnan(), -math.inf).argmax(-1) for head in heads], -1)
+
+    def probabilities(self, logits: Tensor, greedy: bool, allowed: Tensor | None = None) -> Tensor:
+        """Probability of each choice, by which ``choose`` draws: (..., num_outputs) float64; those of a head sum to 1.
+
+        Args:
+            logits: (..., num_outputs) float.
+            greedy: the first of the likeliest choices has probability 1.
+            allowed: as for ``choose``.
+        """
+        allowed_logits = logits if allowed is None else torch.where(allowed, logits, FORBIDDEN)
+        heads = allowed_logits.double().split(list(self.head_sizes), -1)
+        if greedy:
+            return torch.cat([one_hot(head.argmax(-1), head.shape[-1]) for head in heads], -1).double()
+        return torch.cat([head.softmax(-1) for head in heads], -1)
 
     def log_prob_and_entropy(
         self, logits: Tensor, actions: Tensor, action_masks: Tensor | None = None

@@ -14,15 +14,20 @@ Point = tuple[float, float]
 _Place = TypeVar("_Place", bound=tuple[float, ...])
 
 RETURN = "charts/{}/episodic_return"  # of a policy, a mean over its agents and episodes
-OWN = "env/"  # what the names of an environment's own metrics begin with
+OWN = "env/"  # what the names of an environment's own metrics begin with, but for those of its policies
 EPISODES = "charts/episodes"  # how many episodes a line's means are of
+_OWN = re.compile(rf"{OWN}(?P<array>.+)\Z|eval/(?P<measure>[^/]+)\Z")
 _OF_EPISODES = re.compile(rf"{OWN}|charts/(episodic_length|.+/episodic_return)\Z")
 
 
 def own_metrics(names: Iterable[str]) -> dict[str, str]:
-    """The environment's own metrics among names, each with a heading: ``env/tagger/kills`` is "tagger: kills"."""
-    own = [name for name in names if name.startswith(OWN)]
-    return {name: name.removeprefix(OWN).replace("/", ": ").replace("_", " ") for name in own}
+    """The environment's own metrics among names, each with a heading: ``env/tagger/kills`` is "tagger: kills".
+
+    Those that it measures of policies, such as ``eval/exploitability``, are among them.
+    """
+    found = {name: match for name in names if (match := _OWN.match(name))}
+    headings = {name: match["array"] or match["measure"] for name, match in found.items()}
+    return {name: heading.replace("/", ": ").replace("_", " ") for name, heading in headings.items()}
 
 
 def points_of(rows: Sequence[Mapping[str, Any]], key: str) -> list[Point]:

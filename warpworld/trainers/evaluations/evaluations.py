@@ -16,6 +16,7 @@ from warpworld.runs import Run
 from warpworld.trainers.collecting import player_of
 from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state
 from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
+from warpworld.trainers.evaluations.measures import measures_of
 from warpworld.trainers.evaluations.rival_files import files_of, read_files, read_rivals
 from warpworld.trainers.evaluations.rivals import build_rivals
 from warpworld.trainers.league import copied
@@ -104,7 +105,7 @@ class Evaluations:
             run: an open run folder; None where another process writes it.
 
         Returns:
-            The returns of all games and each policy's score, by metric.
+            The returns of all games, each policy's score and what the environment measures, by metric.
 
         Raises:
             RunError: episodes do not end, or the file cannot be written.
@@ -120,7 +121,8 @@ class Evaluations:
         if self.state.take(found) and run is not None:
             run.save_best(self.best_state())
         scores = {f"eval/{name}/score": now.score for name, now in found.items()}
-        return {**returns, **scores, "perf/eval_s": time.perf_counter() - began}
+        measures = measures_of(self._config, self._world.environment, self._policies)
+        return {**returns, **scores, **measures, "perf/eval_s": time.perf_counter() - began}
 
     def _returns(self) -> dict[str, float]:
         """Every game's returns; each process plays some of the games."""

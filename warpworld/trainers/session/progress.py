@@ -153,6 +153,11 @@ class TrainingProgress:
         for name, heading in own_metrics(changed).items():
             first, last = self._mean(name)
             self.own |= {heading: (first, last)} if first is not None and last is not None else {}
+        # what the environment measured of the policies, not of episodes
+        for name, heading in own_metrics(name for name in metrics if not of_episodes(name)).items():
+            value = _number(metrics[name])
+            if value is not None:
+                self.own[heading] = self.own.get(heading, (value, value))[0], value
 
     def _add_mean(self, name: str, metrics: Mapping[str, Any]) -> bool:
         """Take in one metric; whether it has a number."""

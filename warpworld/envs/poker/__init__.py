@@ -1,0 +1,1 @@
+"""Games of poker for two, whose equilibria are known."""
