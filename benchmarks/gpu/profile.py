@@ -21,7 +21,7 @@ SAMPLERS = ("ww_entry_sample", "ww_entry_act")
 ENV = ("ww_entry_step", "ww_entry_reset", "ww_entry_idle")  # idle: the world's own work with no kernel behind it
 UPDATE = tuple(
     f"ww_entry_{name}"
-    for name in ("estimate", "moments", "losses", "diagnose", "backward", "draw_keys", "gradients", "add_up", "limit")
+    for name in ("estimate", "moments", "losses", "diagnose", "backward", "draw_keys", "draw_orders", "learn_passes")
 )
 OURS = "ww_"  # how all kernels that the package emits begin
 FILL = "FillFunctor"  # of torch's zero_(), which no policy calls

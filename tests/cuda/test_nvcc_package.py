@@ -45,7 +45,7 @@ from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimat
 from warpworld.trainers.algorithms.updates import layer_backward
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
-from warpworld.trainers.algorithms.updates.perceptron_gradients import PerceptronKernels, perceptron_kernels
+from warpworld.trainers.algorithms.updates.perceptron_passes import PerceptronKernels, perceptron_kernels
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE

@@ -48,7 +48,8 @@ Nodes = dict[Span, list[Node]]
 class NodeLog(Operations):
     """Notes the nodes of each part while it is entered, by the spans that it receives.
 
-    Values are then of as many rows at once as on a GPU. Where a part has CUDA graphs, their nodes count, and what the host asks for around them does not.
+    Values are then of as many rows at once as on a GPU. Where a part has CUDA graphs, their nodes count, and what the
+    host asks for around them does not.
 
     Attributes:
         nodes: of each rollout, and of each policy's update, in order, with whether a graph holds it.
@@ -110,7 +111,7 @@ class NodeLog(Operations):
         if name in MADE_EMPTY:  # memory, and no work; kernels that do not run leave legal numbers in it
             for each in tree_leaves(made):
                 each.zero_()
-        elif not _is_view(operation) and operation.namespace != "profiler":
+        elif not _is_view(operation) and name != "_unsafe_view" and operation.namespace != "profiler":
             self.note(lambda: _node_of(operation, name, args, kwargs or {}, made, self.read()[0] - flop))
         return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -123,9 +124,15 @@ class AllSlots(KeptFinals):
 
     def rows_and_envs(self, name: str) -> tuple[Tensor, Tensor]:
         """Rows and envs of all slots: (k,) int64 each."""
-        rows = self._world[self._arrays[name].rows]
-        envs = torch.arange(self._world.num_envs, device=self._world.device).repeat_interleave(self._slots)
-        return torch.where(self._used(name), rows, self._num_steps).flatten().long(), envs
+        slots, envs = self._numbers
+        unused = slots >= self._world[self._arrays[name].count][:, None]
+        return self._world[self._arrays[name].rows].masked_fill(unused, self._num_steps).flatten().long(), envs
+
+    @cached_property
+    def _numbers(self) -> tuple[Tensor, Tensor]:
+        """Numbers of an env's slots, and of the env of each slot, which no graph makes again."""
+        slots, envs = (torch.arange(count, device=self._world.device) for count in (self._slots, self._world.num_envs))
+        return slots, envs.repeat_interleave(self._slots)
 
 
 def choose_finals(world: World, num_steps: int) -> KeptFinals:

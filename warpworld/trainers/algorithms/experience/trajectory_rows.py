@@ -144,4 +144,4 @@ def values_of(
             step = policy.values if critic_inputs is None else policy.central_values
             parts = zip(read.split(size), states.flatten(0, -2).split(size), strict=True)
             values = [step(*part) for part in parts]
-    return torch.cat(values).view(observations.shape[:-1])
+    return (values[0] if len(values) == 1 else torch.cat(values)).view(observations.shape[:-1])

@@ -9,7 +9,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from warpworld.policies import Policy, RecurrentPolicy, variance_of
+from warpworld.policies import Policy, RecurrentPolicy
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import KLPenalty
 from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
@@ -55,7 +55,8 @@ class CapturedUpdates(Updates):
         agents = world.num_envs * sum(world.groups[group].size for group in settings.groups)
         draws = learner.segment_draws()
         needed = steps * agents if draws is None else draws.per_pass * agents
-        self._inputs = DeviceInputs(collector, "_".join(settings.groups), needed, self._numbers)
+        self._at_once = self._passes_at_once(learner.recomputes_targets) if draws is None else 1
+        self._inputs = DeviceInputs(collector, "_".join(settings.groups), needed, self._numbers, self._at_once)
         self._order = self._inputs.permutation if draws is None else self._inputs.uniform
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
 
@@ -81,7 +82,9 @@ class CapturedUpdates(Updates):
 
     def _captured(self) -> Part:
         """The update, as graphs where they are wanted."""
-        return self._parts(self._begin_on_device, 1).captured(partial(self._capture, tensors=self._written()))
+        return self._parts(self._begin_on_device, self._at_once).captured(
+            partial(self._capture, tensors=self._written())
+        )
 
     def _written(self) -> list[Tensor]:
         """Tensors that an update writes, besides arrays of the store."""
@@ -113,6 +116,10 @@ class CapturedUpdates(Updates):
         is_plain = type(policy) is Policy and policy.critic_input is None and policy.central is None
         return is_single and is_plain and policy.value_scale is None
 
-    def _variance(self, numbers: Tensor, less: Tensor | None = None) -> Tensor:
-        """Implement ``Updates``, where nothing may be read to the host."""
-        return variance_of(numbers if less is None else numbers - less)
+    def _variances(self, returns: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Implement ``Updates`` in few operations, where nothing may be read to the host."""
+        if mask is not None:
+            return super()._variances(returns, values, mask)
+        both = torch.stack((returns - values, returns))
+        unexplained, variance = (both - both[:, :1]).var(1, correction=0)  # 0 where no two numbers differ
+        return unexplained, variance

@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Array, Kernel
+from warpworld.managers import Program
 from warpworld.trainers.collecting import Collector
 from warpworld.trainers.replay import lanes_for
 
 SOURCE = Path(__file__).resolve().parent / "permutations.cu"
+KERNELS = ("draw_keys", "draw_orders")
 SEED_WORDS = 2
 LARGEST = 2**53 - 1  # of the whole numbers that float64 holds with all their neighbours
 
@@ -26,30 +28,34 @@ class DeviceInputs:
         name: keeps the arrays apart from those of other policies.
         rows: numbers in a permutation, or that are drawn at a time.
         numbers: names of the numbers.
+        passes: permutations that are drawn at a time.
     """
 
-    def __init__(self, collector: Collector, name: str, rows: int, numbers: Sequence[str]) -> None:
+    def __init__(self, collector: Collector, name: str, rows: int, numbers: Sequence[str], passes: int = 1) -> None:
         self._world, self._names = collector.world, tuple(numbers)
         # arrays of this update, each under a name of its own
         arrays = {
             "dials": ("int32", SEED_WORDS + len(self._names), "seed and settings of an update"),
             "epoch": ("int64", 1, "number of the pass whose permutation is drawn"),
-            "keys": ("int64", rows, "rows are ordered by them"),
+            "keys": ("int64", rows, "numbers that are drawn"),
+            "order": ("int64", passes * rows, "permutations of the rows, pass by pass"),
         }
         aliases = {array: f"update_{array}_{name}" for array in arrays}
         for array, (dtype, size, doc) in arrays.items():
             self._world.add(Array(aliases[array], dtype, (size,), "world", initial=0, doc=doc), kept="derived")
         # the kernel that draws the order of a pass
         self._kernels = self._world.kernels(
-            SOURCE, {"NUM_AGENTS": 1, "COUNT": rows}, aliases={**aliases, "seed": aliases["dials"]}
+            SOURCE, {"NUM_AGENTS": 1, "COUNT": rows, "PASSES": passes}, aliases={**aliases, "seed": aliases["dials"]}
         )
         lanes = lanes_for(rows // 2, self._world.num_envs)
-        self._kernels.build([Kernel("draw_keys", lanes, own_env_only=False)])
+        self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in KERNELS])
         self._world.when_sealed(lambda: self._bind(aliases))
 
     def _bind(self, aliases: Mapping[str, str]) -> None:
-        self._draw = self._world.program([self._kernels.step("draw_keys", index=0, own_env_only=False)])
-        self._scalars, self._epoch, self._keys = (self._world[aliases[name]] for name in ("dials", "epoch", "keys"))
+        self._draw_keys, self._draw_orders = (
+            self._world.program([self._kernels.step(name, index=0, own_env_only=False)]) for name in KERNELS
+        )
+        self._scalars, self._epoch, self._keys, self._order = (self._world[name] for name in aliases.values())
 
     def write(self, generator: torch.Generator, numbers: Sequence[float]) -> None:
         """Write a seed, drawn from the generator, and the numbers in the order of their names, in one copy."""
@@ -65,14 +71,18 @@ class DeviceInputs:
         return dict(zip(self._names, found.unbind(), strict=True))
 
     def permutation(self, number: Tensor) -> Tensor:
-        """(rows,) int64: the permutation of all rows that belongs to the seed and to a pass's number, (1,) int64."""
-        return self._drawn(number).argsort()
+        """(passes * rows,) int64: permutations of all rows, which belong to the seed and to numbers of passes.
+
+        Args:
+            number: of the first pass, (1,) int64; the others follow it.
+        """
+        return self._drawn(number, self._draw_orders, self._order)
 
     def uniform(self, number: Tensor) -> Tensor:
         """(rows,) float64 in [0, 1): the numbers that belong to the seed and to a pass's number, (1,) int64."""
-        return (self._drawn(number) >> 11 & LARGEST).double() / (LARGEST + 1)
+        return (self._drawn(number, self._draw_keys, self._keys) >> 11 & LARGEST).double() / (LARGEST + 1)
 
-    def _drawn(self, number: Tensor) -> Tensor:
+    def _drawn(self, number: Tensor, draw: Program, drawn: Tensor) -> Tensor:
         self._epoch.copy_(number)
-        self._draw()
-        return self._keys
+        draw()
+        return drawn

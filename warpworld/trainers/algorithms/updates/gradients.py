@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -60,7 +61,10 @@ class Gradients(ABC):
 
 def minibatches_of(rows: Experience, epoch: Epoch) -> Iterator[Experience]:
     """The minibatches of an epoch, one after the other; all rows as they lie where nothing is shuffled."""
-    return iter([rows]) if epoch.order is None else iter(rows.take(epoch.order).split(epoch.lengths))
+    if epoch.order is None:
+        return iter([rows] * epoch.passes)
+    lengths = epoch.lengths[: len(epoch.lengths) // epoch.passes]
+    return chain.from_iterable(rows.take(order).split(lengths) for order in epoch.order.chunk(epoch.passes))
 
 
 class ByAutograd(Gradients):

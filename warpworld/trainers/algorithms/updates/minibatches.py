@@ -26,15 +26,17 @@ class Epoch:
     """A pass over this process's rows, or several, one behind the other.
 
     Attributes:
-        order: (passes * own rows,) int64, pass by pass, on the rows' device; None for a single
+        order: (passes * own rows,) int64, pass by pass, on the rows' device; None for passes of a single
             minibatch of all rows as they lie.
         lengths: how many of them each minibatch has; 0 where all rows of a minibatch are other processes'.
         shares: which part of each minibatch's rows that count these are, in [0, 1]; 1 where there is one process.
+        passes: how many there are, of as many minibatches each.
     """
 
     order: Tensor | None
     lengths: list[int]
     shares: list[float]
+    passes: int = 1
 
     @property
     def shuffled(self) -> Tensor:
@@ -101,7 +103,7 @@ class Minibatches:
         return self._epoch(self._order(permutations, passes), passes)
 
     def _epoch(self, order: Tensor, passes: int) -> Epoch:
-        return Epoch(order, self.lengths * passes, [1.0] * self._parts * passes)
+        return Epoch(order, self.lengths * passes, [1.0] * self._parts * passes, passes)
 
     def retarget(self, returns: Tensor) -> None:
         """Write other value targets over those of the rows: one for each row of the batch that was given."""
@@ -141,7 +143,9 @@ class KeptMinibatches(Minibatches):
 
     def shuffle(self, permutations: Permutation, passes: int = 1) -> Epoch:
         """The next epoch; a single minibatch takes the rows as they lie, since their order then only rounds sums."""
-        return Epoch(None, self.lengths, [1.0]) if self._parts == 1 else super().shuffle(permutations, passes)
+        if self._parts > 1:
+            return super().shuffle(permutations, passes)
+        return Epoch(None, self.lengths * passes, [1.0] * passes, passes)
 
     def retarget(self, returns: Tensor) -> None:
         """Write other value targets over those of the rows."""

@@ -10,7 +10,13 @@ from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.updates.gradients import Gradients
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
-from warpworld.trainers.algorithms.updates.perceptron_gradients import PerceptronKernels, perceptron_kernels
+from warpworld.trainers.algorithms.updates.perceptron_passes import (
+    AdamSteps,
+    PerceptronKernels,
+    are_plain,
+    perceptron_kernels,
+)
+from warpworld.trainers.spans import PASSES, span
 from warpworld.world import World
 
 
@@ -28,7 +34,7 @@ def in_one_kernel(learner: Learner, others: Gradients, terms: Terms, world: Worl
 
 
 class InOneKernel(Gradients):
-    """Computes the whole gradient of a minibatch in a kernel, for rows that it takes.
+    """Computes whole gradients in a kernel, or takes all steps of passes in one, for rows that it takes.
 
     Args:
         learner: the algorithm.
@@ -40,6 +46,23 @@ class InOneKernel(Gradients):
     def __init__(self, learner: Learner, others: Gradients, terms: Terms, kernels: PerceptronKernels) -> None:
         super().__init__(learner)
         self._others, self._terms, self._kernels = others, terms, kernels
+
+    def steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
+        """Implement ``Gradients``, where Adam's steps are the kernel's."""
+        learner, parameters, rate = self.learner, self.learner.parameters, self.learner.rate
+        is_able = learner.passes_in_cpp and are_plain(parameters.optimizer, parameters.vector)
+        if not is_able or not self._kernels.takes(rows, epoch):
+            return None
+        rule = None if rate is None else (rate.rule.desired_kl, rate.rule.lowest, rate.rule.highest)
+        adam = AdamSteps(parameters.optimizer, rule, rate is not None and rate.has_moved)
+        if rate is not None:
+            rate.has_moved = True
+        with span(PASSES):
+            return self._kernels.steps(rows.rows, epoch, self._terms(), learner.settings.max_grad_norm, adam)
+
+    def passes_at_once(self, wanted: int) -> int:
+        """Implement ``Gradients``: all of them."""
+        return wanted if self.learner.passes_in_cpp else 1
 
     def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Implement ``Gradients``."""

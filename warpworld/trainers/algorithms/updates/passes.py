@@ -34,11 +34,12 @@ class Passes:
     def __init__(self, names: Sequence[str], like: Tensor) -> None:
         self.names = tuple(names)
         self._done = torch.zeros(1, dtype=torch.int64, device=like.device)
-        self._sums, self._last, self._latest = (like.new_zeros(len(self.names)) for _ in range(3))
+        self._found = like.new_zeros(3, len(self.names))
+        self._sums, self._last, self._latest = self._found.unbind()
 
     def tensors(self) -> list[Tensor]:
         """Tensors that a pass changes here."""
-        return [self._done, self._sums, self._last, self._latest]
+        return [self._done, self._found]
 
     def begin(self, minibatches: Minibatches, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         """Begin with an update's first pass.
@@ -70,9 +71,9 @@ class Passes:
 
     def end(self, rows: Tensor, count: int) -> None:
         """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""
-        for of_pass in rows.split(len(rows) // count):
-            self._last.copy_(of_pass.mean(0))
-            self._sums.add_(self._last)
+        means = rows.view(count, -1, len(self.names)).mean(1)
+        self._last.copy_(means[-1])
+        self._sums.add_(means[0] if count == 1 else means.sum(0))
         self._latest.copy_(rows[-1])
         self._done.add_(count)
 

@@ -1,4 +1,4 @@
-"""Shapes of policies whose gradients perceptron_gradients.cu computes."""
+"""Shapes of policies whose gradients perceptron_passes.cu computes."""
 
 from __future__ import annotations
 

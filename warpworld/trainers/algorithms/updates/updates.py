@@ -166,7 +166,8 @@ class Updates:
         found = self.gradients.steps(rows, epoch)
         if found is None:
             return self._steps(rows, epoch)
-        return found[:, [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]]
+        columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]
+        return found if len(columns) == found.shape[1] else torch.stack([found[:, each] for each in columns], 1)
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor:
         gradients = spanned_items(GRADIENT, self.gradients(rows, epoch))

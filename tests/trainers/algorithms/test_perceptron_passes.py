@@ -16,14 +16,20 @@ from torch import Tensor, nn
 import warpworld
 from tests.trainers.algorithms.test_choice_loss import SETTINGS, rows_of, terms_of
 from warpworld.policies import MLP, Categorical, Gaussian, ObservationNormaliser, Policy
-from warpworld.policies.fused import DIAGNOSTICS
+from warpworld.policies.fused import DIAGNOSTICS, RateRule
 from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
 from warpworld.trainers.algorithms.experience import Batch
-from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
-from warpworld.trainers.algorithms.updates import perceptron_gradients
+from warpworld.trainers.algorithms.updates import perceptron_passes
+from warpworld.trainers.algorithms.updates.gradients import minibatches_of
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
-from warpworld.trainers.algorithms.updates.perceptron_gradients import PerceptronKernels, perceptron_kernels
+from warpworld.trainers.algorithms.updates.perceptron_passes import (
+    AdamSteps,
+    PerceptronKernels,
+    are_plain,
+    perceptron_kernels,
+)
 
 pytestmark = pytest.mark.usefixtures("whole_products")
 
@@ -90,9 +96,9 @@ class Made:
         steps = self.kernels(rows, epoch, terms_of(settings), longest)
         return [(self.parameters.gradient.clone(), norm.clone(), said) for norm, said in steps]
 
-    def right(self, rows: Batch, settings: Any) -> tuple[Tensor, dict[str, Tensor]]:
-        """Gradient and diagnostics of a minibatch in float64."""
-        policy = copy.deepcopy(self.policy).double()
+    def right(self, rows: Batch, settings: Any, given: Policy | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Gradient and diagnostics of a minibatch in float64, by the weights of another policy if one is given."""
+        policy = copy.deepcopy(given or self.policy).double()
         wide = {name: each.double() if each.is_floating_point() else each for name, each in rows.named_tensors()}
         rows = Batch(**wide)  # type: ignore[arg-type]
         outputs, values = policy(rows.observations, rows.critic_inputs)
@@ -186,6 +192,85 @@ def test_gradients_are_scaled_down_as_torch_does_it(longest: float) -> None:
     torch.testing.assert_close(scaled, vector.grad, rtol=1e-6, atol=0)
 
 
+# ---- steps -----------------------------------------------------------------------------------------------------------
+RULE = RateRule(0.02, 2e-4, 4e-3)
+PASSES, PARTS = 3, 4
+
+
+def passes_of(count: int, device: torch.device) -> Epoch:
+    """Passes over some rows, each in an order of its own."""
+    one = shuffled(count, PARTS, device)
+    assert one.order is not None
+    orders = [one.order.roll(17 * number) for number in range(PASSES)]
+    return Epoch(torch.cat(orders), one.lengths * PASSES, one.shares * PASSES, PASSES)
+
+
+def ready(mine: Made) -> torch.optim.Optimizer:
+    """The optimiser, with moments and a rate on the device."""
+    mine.parameters.tensors()
+    mine.parameters.rate_on_device()
+    assert are_plain(mine.parameters.optimizer, mine.parameters.vector)
+    return mine.parameters.optimizer
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rule", [None, RULE], ids=["a fixed rate", "a rate that follows"])
+def test_steps_are_those_of_adam_in_float64(rule: RateRule | None) -> None:
+    mine, settings, longest = Made("two layers", 7), SETTINGS["ppo"], 0.5
+    rows, epoch = mine.rows(150, True), passes_of(150, mine.device)
+    ends = None if rule is None else (rule.desired_kl, rule.lowest, rule.highest)
+    # float64: the same minibatches, torch's own clipping and Adam
+    right = copy.deepcopy(mine.policy).double()
+    flat = FlatParameters(right, 1e-3, lambda vector, rate, _: torch.optim.Adam([vector], rate, eps=1e-5))
+    rate, norms, rates = KLRate(flat, rule) if rule is not None else None, list[Tensor](), list[float]()
+    for minibatch in minibatches_of(rows, epoch):
+        gradient, said = mine.right(minibatch, settings, right)
+        flat.gradient.copy_(gradient)
+        if rate is not None:
+            rate.follow(said["approx_kl"])
+        norms.append(flat.step(longest))
+        rates.append(flat.learning_rate)
+    # the kernel
+    optimizer = ready(mine)
+    found = mine.kernels.steps(rows, epoch, terms_of(settings), longest, AdamSteps(optimizer, ends))
+    torch.testing.assert_close(mine.parameters.vector.double(), flat.vector, rtol=0, atol=1e-5)
+    torch.testing.assert_close(found[:, -1].double(), torch.stack(norms), rtol=1e-4, atol=1e-6)
+    assert float(optimizer.state[mine.parameters.vector]["step"]) == PASSES * PARTS
+    assert float(mine.parameters.rate_on_device()) == pytest.approx(rates[-1])
+    assert rule is None or len(set(rates)) > 2
+
+
+def test_steps_do_not_depend_on_which_block_takes_what() -> None:
+    """Nor on how many there are; and the turns are counted anew in each launch."""
+    found = []
+    for num_envs in (1, 2, 9, 40):
+        mine = Made("two layers", num_envs)
+        rows, adam = mine.rows(150, True), AdamSteps(ready(mine))
+        said = [
+            mine.kernels.steps(rows, passes_of(150, mine.device), terms_of(SETTINGS["ppo"]), 0.5, adam)
+            for _ in range(2)
+        ]
+        found.append((mine.parameters.vector.detach().clone(), *said))
+        assert not mine.kernels._counters.any()
+    for other in found[1:]:
+        assert all(torch.equal(one, each) for one, each in zip(found[0], other, strict=True))
+
+
+def test_other_optimisers_take_their_own_steps() -> None:
+    mine = Made("two layers")
+    assert not are_plain(mine.parameters.optimizer, mine.parameters.vector)  # no step yet, and so no moments
+    ready(mine)
+    for name, value in (("weight_decay", 0.1), ("amsgrad", True), ("lr", 1e-3)):
+        group = mine.parameters.optimizer.param_groups[0]
+        group[name], before = value, group[name]
+        assert not are_plain(mine.parameters.optimizer, mine.parameters.vector)
+        group[name] = before
+    assert are_plain(mine.parameters.optimizer, mine.parameters.vector)
+    muon = FlatParameters(copy.deepcopy(mine.policy), 1e-3, OPTIMIZERS["muon"])
+    muon.tensors()
+    assert not are_plain(muon.optimizer, muon.vector)
+
+
 def test_what_rows_that_do_not_count_hold_is_of_no_importance() -> None:
     mine = made("two layers")
     rows, epoch = mine.rows(150, True), shuffled(150, 2, mine.device)
@@ -276,5 +361,5 @@ def test_other_rows_are_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:  # TF32
         patch.setattr(torch, "get_float32_matmul_precision", lambda: "high")
         assert not takes(rows, epoch)
-    monkeypatch.setattr(perceptron_gradients, "MOST_TILES", 0)  # many rows for few envs
+    monkeypatch.setattr(perceptron_passes, "MOST_TILES", 0)  # many rows for few envs
     assert not takes(rows, epoch)
