@@ -24,7 +24,7 @@ SETTLING = (
     *("add_up_blocks_1", "add_up_blocks_2", "add_up_3", "add_up_prefix"),
 )
 LEARNING = (
-    *("draw", "count_update", "gather", "gather_observations", "gather_choices", "gather_masks"),
+    *("draw_blocks", "draw_items", "count_update", "gather", "gather_observations", "gather_choices", "gather_masks"),
     *("find_smallest", "weigh", "miss", "set_leaves", "find_largest"),
     *("add_up_batch_1", "add_up_batch_2", "add_up_3", "add_up_prefix"),
 )

@@ -21,6 +21,7 @@ constexpr int ahead = 12;  // rows that are fetched before they are copied
 // Copies a row of so many features; calling memcpy takes longer than copying a few.
 FUSED_INLINE void copy_row(int count, const float* from, float* to) {
   int c = 0;
+  for (; count - c >= lanes; c += lanes) store(to + c, load(from + c));
   for (; count - c >= 4; c += 4) {
     float few[4];
     memcpy(few, from + c, sizeof few);

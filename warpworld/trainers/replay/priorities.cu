@@ -125,14 +125,15 @@ extern "C" __global__ void add_up_prefix(const double* sums_2, const double* sum
 }
 
 // ---- drawing -----------------------------------------------------------------------------------------------------------
-// The index of the first of FAN numbers at which their running sum exceeds `rest`, less the numbers before it. It is never
-// the index of a 0, unless all are 0.
+constexpr int PART = 8;  // numbers of FAN whose sum is looked at before they are
+
+// See `descend`: number by number.
 template <typename Number>
-__device__ int descend(const Number* numbers, int block, double* rest) {
+__device__ int step_down(const Number* numbers, double* rest) {
   int found = 0;
   double left = *rest, before = left;
   for (int k = 0; k < FAN; ++k) {
-    const double number = (double)numbers[block * FAN + k];
+    const double number = (double)numbers[k];
     if (number > 0.0) {
       found = k;
       before = left;
@@ -141,39 +142,91 @@ __device__ int descend(const Number* numbers, int block, double* rest) {
     left -= number;
   }
   *rest = before;
-  return block * FAN + found;
+  return found;
+}
+
+// The index of the first of FAN numbers at which their running sum exceeds `rest`, less the numbers before it. It is never
+// the index of a 0, unless all are 0. Nothing branches on a number, so that a core reads the next draw's meanwhile; they are
+// gone through one by one only where rounding leads past the end.
+template <typename Number>
+__device__ int descend(const Number* numbers, double* rest) {
+  const double given = *rest;
+  double left = given, before = given;
+  int part = 0, found = 0;
+#pragma unroll
+  for (int p = 0; p < FAN / PART; ++p) {
+    double sum = 0.0;
+#pragma unroll
+    for (int k = 0; k < PART; ++k) sum += (double)numbers[p * PART + k];
+    left -= sum;
+    const bool is_before = left >= 0.0;  // and no later one is, once one is not
+    part += is_before;
+    before = is_before ? left : before;
+  }
+  const int first = (part < FAN / PART ? part : 0) * PART;
+  left = before;
+#pragma unroll
+  for (int k = 0; k < PART; ++k) {
+    left -= (double)numbers[first + k];
+    const bool is_before = left >= 0.0;
+    found += is_before;
+    before = is_before ? left : before;
+  }
+  if (part == FAN / PART || found == PART || !(given >= 0.0)) return step_down(numbers, rest);
+  *rest = before;
+  return first + found;
 }
 
 // The first part of the running sum that exceeds `target`.
 __device__ int part_of(const double* prefix, double target) {
-  int low = 0, high = SUMS_2 - 1;
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (prefix[middle] > target)
-      high = middle;
-    else
-      low = middle + 1;
+  int low = 0;
+  for (int left = SUMS_2 - 1; left > 0;) {  // parts beyond `low` that it may be; the load is what takes time
+    const int half = (left + 1) / 2;
+    low = prefix[low + half - 1] > target ? low : low + half;
+    left -= half;
   }
   while (low > 0 && prefix[low] == prefix[low - 1]) low--;  // rounding may lead past the last leaf
   return low;
 }
 
-// BATCH items, with replacement: one from each of as many equal parts of the total (stratified), so that they ascend.
-// Their random numbers are a function of the replay's key, the update's number, the process and the draw; 0xFFFE is no
-// agent, so no env draws the same ones. batch_shares receives each item's probability, 0 where nothing is drawable.
-extern "C" __global__ void draw(const float* leaves, const double* sums_1, const double* prefix, const uint64_t* key,
-                                const uint64_t* update, const int* generation, int* batch_items, int* batch_generation,
-                                float* batch_shares, int num_envs) {
-  const double total = prefix[SUMS_2 - 1];
+// Where a core waits for memory, what is read soon is fetched; a GPU runs other lanes meanwhile.
+__device__ inline void fetch(const float* leaves) {
+#ifndef __CUDACC__
+  __builtin_prefetch(leaves);
+  __builtin_prefetch(leaves + FAN / 2);
+#endif
+}
+
+// BATCH blocks of FAN leaves, with replacement: one from each of as many equal parts of the total (stratified), so that
+// they ascend. Their random numbers are a function of the replay's key, the update's number, the process and the draw;
+// 0xFFFE is no agent, so no env draws the same ones. batch_items receives the first item of each block, batch_rests what
+// is left there of what was drawn.
+extern "C" __global__ void draw_blocks(const float* leaves, const double* sums_1, const double* prefix,
+                                       const uint64_t* key, const uint64_t* update, int* batch_items,
+                                       double* batch_rests, int num_envs) {
   const uint32_t low = (uint32_t)update[0], high = (uint32_t)(update[0] >> 32);
   for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
     const ww_uint4 counter{(uint32_t)i, (uint32_t)ww_world().first_env, low, 0xFFFEu | high << 16};
     const ww_uint4 words = ww_philox(counter, (uint32_t)key[0], (uint32_t)(key[0] >> 32));
     const double uniform = ((double)words.x + 0.5) * (1.0 / 4294967296.0);
-    const double target = ((double)i + uniform) * (total / BATCH);
+    const double target = ((double)i + uniform) * (prefix[SUMS_2 - 1] / BATCH);
     const int part = part_of(prefix, target);
     double rest = part > 0 ? target - prefix[part - 1] : target;
-    const int item = descend(leaves, descend(sums_1, part, &rest), &rest);
+    const int first = (part * FAN + descend(sums_1 + part * FAN, &rest)) * FAN;
+    fetch(leaves + first);
+    batch_items[i] = first;
+    batch_rests[i] = rest;
+  }
+}
+
+// The items in those blocks. batch_shares receives each item's probability, 0 where nothing is drawable.
+extern "C" __global__ void draw_items(const float* leaves, const double* prefix, const int* generation,
+                                      const double* batch_rests, int* batch_items, int* batch_generation,
+                                      float* batch_shares, int num_envs) {
+  const double total = prefix[SUMS_2 - 1];
+  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    double rest = batch_rests[i];
+    const int item = batch_items[i] + descend(leaves + batch_items[i], &rest);
     batch_items[i] = item;
     batch_generation[i] = generation[item / BLOCK];
     batch_shares[i] = total > 0.0 ? (float)((double)leaves[item] / total) : 0.0f;

@@ -82,6 +82,7 @@ class Priorities:
             (Array("touched", "int32", (2,), "world", initial=0, doc="first block, number of blocks"), "derived"),
             (Array("batch_items", "int32", (batch,), "world", initial=0), "derived"),
             (Array("batch_generation", "int32", (batch,), "world", initial=0), "derived"),
+            (Array("batch_rests", "float64", (batch,), "world", initial=0.0), "derived"),
             (Array("batch_shares", "float32", (batch,), "world", initial=0.0), "derived"),
             (Array("batch_weights", "float32", (batch,), "world", initial=0.0), "derived"),
             (Array("batch_errors", "float32", (batch,), "world", initial=0.0), "derived"),
@@ -98,7 +99,7 @@ class Priorities:
 
     def draw_steps(self) -> list[Step]:
         """Draw a batch; the next draw has another number."""
-        return [self.step("draw"), self.step("count_update")]
+        return [self.step(name) for name in ("draw_blocks", "draw_items", "count_update")]
 
     def add_up_steps(self) -> list[Step]:
         """Add up the sums over the blocks in ``touched``."""
