@@ -30,7 +30,7 @@ __device__ bool shoots(const Field& field, const Units& units, int unit) {
   const int target = moving.target[unit];
   if (target < 0 || moving.cooldown[unit] > 0.0f || moving.health[unit] <= 0.0f || moving.health[target] <= 0.0f)
     return false;
-  return distance(field, unit, target) < REACH[units.kind[first_unit() + unit]];
+  return square_distance(field, unit, target) < REACH_ENDS[units.kind[first_unit() + unit]];
 }
 
 __device__ void shoot(Field& field, const Units& units, const Rules& rules, int unit, int tick) {
@@ -117,7 +117,7 @@ __device__ void load(Field& field, const Units& units, int choice, int unit) {
 // Puts what only fills up a vector out of everybody's way. All lanes call it.
 __device__ void pad(Field& field) {
   for (int k = NUM_AGENTS + lane(); k < PADDED; k += num_lanes()) {
-    field.moving.x[k] = field.moving.y[k] = FAR;
+    field.x[k] = field.y[k] = field.moving.x[k] = field.moving.y[k] = FAR;
     field.moving.radius[k] = 0.0f;
   }
 }
@@ -155,7 +155,7 @@ __device__ void store(const Field& field, const Units& units, int unit) {
 
 // Writes what all units see and may do. All lanes call it, after the arrays are written.
 __device__ void look_around(Field& field, const Units& units, const Seen& seen) {
-  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) field.shown[unit] = shown(units, unit);
+  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) show(field, units, unit);
   sync_env();  // all show themselves before any looks
   for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) look(field, seen, unit);
 }

@@ -15,7 +15,8 @@ constexpr int PADDED = (NUM_AGENTS + VECTOR - 1) / VECTOR * VECTOR;
 constexpr float FAR = 1e9f;  // where those are who are in nobody's way
 
 // Of each kind, from scenarios.py.
-__constant__ float SPEED[NUM_KINDS], REACH[NUM_KINDS], SIGHT[NUM_KINDS], RADIUS[NUM_KINDS];
+__constant__ float SPEED[NUM_KINDS], SIGHT[NUM_KINDS], RADIUS[NUM_KINDS];
+__constant__ float REACH_ENDS[NUM_KINDS], SIGHT_ENDS[NUM_KINDS];  // squares of distances from which on others are too far
 __constant__ float MOST_HEALTH[NUM_KINDS], RELOAD[NUM_KINDS];
 __constant__ int DAMAGE[NUM_KINDS];
 
@@ -25,11 +26,13 @@ struct Units {
   int *kind, *last_action;
 };
 
-// What is left of a unit for others to see: fractions of its health and of its reload, and what it did.
+// What others see of a unit, with no place yet: fractions of its health and of its reload, what it did, and its kind.
+enum Entry { HEALTH, X, Y, MOVE_X, MOVE_Y, TARGET, COOLDOWN, KIND };
+constexpr int WIDE = KIND + 1;
 struct Shown {
-  float health, cooldown, move_x, move_y, target;
-  int kind;
+  float entries[WIDE];
 };
+__constant__ const float ONE[2 * WIDE - 1] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 1.0f};  // among zeros
 
 // Of all units of an env, while a step advances: where they have moved before they are pushed apart, how far they walk
 // in a tick, and whom they shoot at.
@@ -41,7 +44,7 @@ struct Moving {
 };
 
 struct Field {
-  float x[NUM_AGENTS], y[NUM_AGENTS];
+  float x[PADDED], y[PADDED];  // FAR of the dead, once units are shown
   float reward[2];
   union {  // what is shown takes the place of what moved
     Moving moving;
@@ -63,71 +66,105 @@ __device__ int num_opponents(int unit) { return is_ally(unit) ? ENEMY_COUNT : AL
 __device__ int towards_x(int choice) { return (choice == EAST) - (choice == WEST); }
 __device__ int towards_y(int choice) { return (choice == NORTH) - (choice == SOUTH); }
 
-__device__ float distance(const Field& field, int a, int b) {
+__device__ float square_distance(const Field& field, int a, int b) {
   const float dx = field.x[a] - field.x[b], dy = field.y[a] - field.y[b];
-  return sqrtf(dx * dx + dy * dy);
+  return dx * dx + dy * dy;
 }
 
 __device__ float part(float value, float most) { return fminf(fmaxf(value / most, 0.0f), 1.0f); }
 
 __device__ Shown shown(const Units& units, int unit) {
   const int i = first_unit() + unit, kind = units.kind[i], last = units.last_action[i];
-  return Shown{units.health[i] / MOST_HEALTH[kind], part(units.cooldown[i], RELOAD[kind]), (float)towards_x(last),
-               (float)towards_y(last),
-               last >= ATTACK ? (float)last / (float)(ATTACK - 1 + num_opponents(unit)) : 0.0f, kind};
+  const float target = last >= ATTACK ? (float)last / (float)(ATTACK - 1 + num_opponents(unit)) : 0.0f;
+  const float health = units.health[i] / MOST_HEALTH[kind], cooldown = part(units.cooldown[i], RELOAD[kind]);
+  return Shown{{health, 0.0f, 0.0f, (float)towards_x(last), (float)towards_y(last), target, cooldown,
+                (float)kind}};
 }
 
-// Writes the 13 numbers about another unit.
-__device__ void show(const Shown& other, float dx, float dy, bool acts, float* to) {
-  to[0] = other.health;
-  to[1] = dx;
-  to[2] = dy;
-  to[3] = acts ? other.move_x : 0.0f;
-  to[4] = acts ? other.move_y : 0.0f;
-  to[5] = acts ? other.target : 0.0f;
-  to[6] = other.cooldown;
-  for (int kind = 0; kind < NUM_KINDS; ++kind) to[7 + kind] = kind == other.kind ? 1.0f : 0.0f;
+// Lets a unit show itself.
+__device__ void show(Field& field, const Units& units, int unit) {
+  field.shown[unit] = shown(units, unit);
+  if (field.shown[unit].entries[HEALTH] > 0.0f) return;
+  field.x[unit] = field.y[unit] = FAR;
 }
 
-// Writes what a living unit sees of the others, friends first.
+// Writes the 13 numbers about another unit. Where lanes take turns, vectors are copied whole: what is behind them in the
+// row is written later.
+__device__ void describe(const Shown& other, float dx, float dy, bool acts, float* to) {
+  const float* kind = ONE + WIDE - 1 - (int)other.entries[KIND];
+  for (int k = 0; k < (LANES_SIDE_BY_SIDE ? KIND : 0); ++k) to[k] = other.entries[k];
+  for (int k = 0; k < (LANES_SIDE_BY_SIDE ? NUM_KINDS : 0); ++k) to[KIND + k] = kind[k];
+  if (!LANES_SIDE_BY_SIDE) {
+    memcpy(to, other.entries, WIDE * sizeof(float));
+    memcpy(to + KIND, kind, WIDE * sizeof(float));
+  }
+  to[X] = dx;
+  to[Y] = dy;
+  if (!acts) to[MOVE_X] = to[MOVE_Y] = to[TARGET] = 0.0f;
+}
+
+// Writes what a living unit sees of the others, friends first: a vector of units at a time.
 __device__ void see(const Field& field, int unit, float* to) {
-  const float x = field.x[unit], y = field.y[unit], sight = SIGHT[field.shown[unit].kind];
-  const int first = is_ally(unit) ? 0 : NUM_AGENTS - 1, next = is_ally(unit) ? 1 : -1;
-  for (int k = 0, other = first; k < NUM_AGENTS; ++k, other += next) {
-    if (other == unit) continue;
-    const Shown& them = field.shown[other];
-    if (them.health > 0.0f && distance(field, unit, other) < sight)
-      show(them, (field.x[other] - x) / sight, (field.y[other] - y) / sight,
-           SEE_ENEMY_ACTIONS || is_ally(other) == is_ally(unit), to);
-    else
-      for (int entry = 0; entry < OTHER; ++entry) to[entry] = 0.0f;
-    to += OTHER;
+  const int own_kind = (int)field.shown[unit].entries[KIND];
+  const float x = field.x[unit], y = field.y[unit], sight = SIGHT[own_kind], sight_ends = SIGHT_ENDS[own_kind];
+  const bool ally = is_ally(unit);
+  for (int vector = 0; vector < PADDED; vector += VECTOR) {
+    const int first = ally ? vector : PADDED - VECTOR - vector;
+    float dx[VECTOR], dy[VECTOR], square[VECTOR];
+    for (int k = 0; k < VECTOR; ++k) {
+      const float gap_x = field.x[first + k] - x, gap_y = field.y[first + k] - y;
+      square[k] = gap_x * gap_x + gap_y * gap_y;
+      dx[k] = gap_x / sight;
+      dy[k] = gap_y / sight;
+    }
+    for (int turn = 0; turn < VECTOR; ++turn) {
+      const int k = ally ? turn : VECTOR - 1 - turn, other = first + k;
+      if (other == unit || other >= NUM_AGENTS) continue;
+      const bool acts = SEE_ENEMY_ACTIONS || is_ally(other) == ally;
+      if (square[k] < sight_ends)
+        describe(field.shown[other], dx[k], dy[k], acts, to);
+      else
+        for (int entry = 0; entry < OTHER; ++entry) to[entry] = 0.0f;
+      to += OTHER;
+    }
+  }
+}
+
+// Writes which of COUNT opponents a living unit can shoot at, from the first on in their order.
+template <int FIRST, int STEP, int COUNT>
+__device__ void aim(const Field& field, int unit, bool* __restrict__ mask) {
+  const float x = field.x[unit], y = field.y[unit], reach_ends = REACH_ENDS[(int)field.shown[unit].entries[KIND]];
+  for (int k = 0; k < MOST_OPPONENTS; ++k) {
+    const int other = FIRST + STEP * (k < COUNT ? k : 0);
+    const float dx = x - field.x[other], dy = y - field.y[other];
+    mask[k] = k < COUNT && dx * dx + dy * dy < reach_ends;
   }
 }
 
 // Writes a unit's view and mask; the dead see nothing and can only stop.
 __device__ void look(const Field& field, const Seen& seen, int unit) {
   const Shown& own = field.shown[unit];
-  const bool lives = own.health > 0.0f;
+  const bool lives = own.entries[HEALTH] > 0.0f;
+  const int own_kind = (int)own.entries[KIND];
   const size_t place = is_ally(unit) ? (size_t)env_id() * ALLY_COUNT + unit : (size_t)env_id() * ENEMY_COUNT + unit - ALLY_COUNT;
   float* row = (is_ally(unit) ? seen.observations_ally : seen.observations_enemy) + place * ROW;
   bool* mask = seen.action_mask + (size_t)(first_unit() + unit) * NUM_CHOICES;
   for (int choice = 0; choice < STOP; ++choice) mask[choice] = lives;
   mask[STOP] = true;
-  for (int k = 0; k < MOST_OPPONENTS; ++k) {
-    const int other = k < num_opponents(unit) ? opponent(unit, k) : unit;
-    mask[ATTACK + k] = lives && other != unit && field.shown[other].health > 0.0f &&
-                       distance(field, unit, other) < REACH[own.kind];
-  }
   if (!lives) {
+    for (int k = 0; k < MOST_OPPONENTS; ++k) mask[ATTACK + k] = false;
     for (int entry = 0; entry < ROW; ++entry) row[entry] = 0.0f;
     return;
   }
+  if (is_ally(unit))
+    aim<ALLY_COUNT, 1, ENEMY_COUNT>(field, unit, mask + ATTACK);
+  else
+    aim<ALLY_COUNT - 1, -1, ALLY_COUNT>(field, unit, mask + ATTACK);
   see(field, unit, row);
   row += ROW - OWN;
-  row[0] = own.health;
+  row[0] = own.entries[HEALTH];
   row[1] = field.x[unit] / (float)seen.map_width;
   row[2] = field.y[unit] / (float)seen.map_height;
-  row[3] = own.cooldown;
-  for (int kind = 0; kind < NUM_KINDS; ++kind) row[4 + kind] = kind == own.kind ? 1.0f : 0.0f;
+  row[3] = own.entries[COOLDOWN];
+  for (int kind = 0; kind < NUM_KINDS; ++kind) row[4 + kind] = kind == own_kind ? 1.0f : 0.0f;
 }

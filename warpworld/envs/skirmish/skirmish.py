@@ -87,9 +87,10 @@ class Skirmish(Environment):
 
     def constants(self) -> Mapping[str, Any]:
         """Properties of all kinds, by the name of the constant."""
-        columns = {"SPEED": "speed", "REACH": "reach", "SIGHT": "sight", "RADIUS": "radius", "RELOAD": "reload"}
-        floats = {name: _column(field) for name, field in (columns | {"MOST_HEALTH": "health"}).items()}
-        return {**floats, "DAMAGE": _column("damage").astype(np.int32)}
+        columns = {"SPEED": "speed", "SIGHT": "sight", "RADIUS": "radius", "RELOAD": "reload", "MOST_HEALTH": "health"}
+        floats = {name: _column(field) for name, field in columns.items()}
+        ends = {"REACH_ENDS": _ends(_column("reach")), "SIGHT_ENDS": _ends(_column("sight"))}
+        return {**floats, **ends, "DAMAGE": _column("damage").astype(np.int32)}
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """Kernel of a step; its loops run over units."""
@@ -138,6 +139,16 @@ class Skirmish(Environment):
 
 def _column(field: str) -> np.ndarray:
     return np.array([getattr(kind, field) for kind in KINDS], dtype=np.float32)
+
+
+def _ends(ranges: np.ndarray) -> np.ndarray:
+    """The least float32 numbers whose square roots are not below the ranges."""
+    ends = ranges * ranges
+    while np.any(found := np.sqrt(below := np.nextafter(ends, np.float32(0))) >= ranges):
+        ends = np.where(found, below, ends)
+    while np.any(found := np.sqrt(ends) < ranges):
+        ends = np.where(found, np.nextafter(ends, np.float32(np.inf)), ends)
+    return ends
 
 
 def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
