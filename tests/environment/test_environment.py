@@ -262,6 +262,15 @@ class TestSource:
     def test_none(self) -> None:
         assert Environment.source_path() is None
 
+    @pytest.mark.parametrize("source", [property(lambda self: "a.cu"), 5, b"a.cu"], ids=["property", "int", "bytes"])
+    def test_no_path(self, source: object) -> None:
+        odd = type("Odd", (Environment,), {"source": source})
+        with pytest.raises(
+            DeclarationError,
+            match=rf"source is a {type(source).__name__}, expected a path or text that the class holds",
+        ):
+            odd.source_path()
+
     def test_relative_to_a_class_in_no_file(self) -> None:
         lost = type("Lost", (Environment,), {"source": "a.cu", "__module__": "builtins"})
         with pytest.raises(

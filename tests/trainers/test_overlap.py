@@ -297,18 +297,53 @@ class Plain(PPO):
     overlaps: ClassVar[bool] = False
 
 
-class Uncopied(torch.nn.Module):
-    """A model that cannot be copied."""
+MODEL = "trainer.overlap is true, but the model of policy 'agent', which acts as a copy beside its updates,"
+OR_ELSE = "or set trainer.overlap to false"
+
+
+class OwnModel(torch.nn.Module):
+    """A model of the user's."""
 
     def __init__(self, observation: Any, num_outputs: int) -> None:
         super().__init__()
-        self.layer, self.lock = torch.nn.Linear(4, num_outputs), threading.Lock()
+        self.layer = torch.nn.Linear(4, num_outputs)
 
     def actor(self, observations: torch.Tensor) -> torch.Tensor:
         return self.layer(observations)
 
     def critic(self, inputs: torch.Tensor) -> torch.Tensor:
         return self.layer(inputs)[..., 0]
+
+
+class Uncopied(OwnModel):
+    """A model that cannot be copied."""
+
+    def __init__(self, observation: Any, num_outputs: int) -> None:
+        super().__init__(observation, num_outputs)
+        self.lock = threading.Lock()
+
+
+class CopiedToAnother(OwnModel):
+    """A model whose copy has weights of another shape."""
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        made = OwnModel(None, 2)
+        made.layer = torch.nn.Linear(3, 2)
+        return made
+
+
+class CopiedToNothing(OwnModel):
+    """A model whose copy is none."""
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return None
+
+
+class CopiedToItself(OwnModel):
+    """A model whose copy is the model."""
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
 
 
 @pytest.mark.parametrize(
@@ -321,12 +356,25 @@ class Uncopied(torch.nn.Module):
         ),
         (
             {**ONE, "model": {"type": f"{__name__}:Uncopied"}},
-            "trainer.overlap is true, but the model of policy 'agent' cannot be copied for the rollouts beside its "
-            "updates: cannot pickle '_thread.lock' object; give its class a __deepcopy__, or set trainer.overlap to "
-            "false",
+            f"{MODEL} cannot be copied: cannot pickle '_thread.lock' object; give its class a __deepcopy__, {OR_ELSE}",
+        ),
+        (
+            {**ONE, "model": {"type": f"{__name__}:CopiedToAnother"}},
+            f"{MODEL} has a __deepcopy__ that gives a copy whose model.layer.weight is (2, 3), expected (2, 4); "
+            f"correct it, {OR_ELSE}",
+        ),
+        (
+            {**ONE, "model": {"type": f"{__name__}:CopiedToNothing"}},
+            f"{MODEL} has a __deepcopy__ that gives a copy whose model.layer.weight is missing, expected (2, 4); "
+            f"correct it, {OR_ELSE}",
+        ),
+        (
+            {**ONE, "model": {"type": f"{__name__}:CopiedToItself"}},
+            f"{MODEL} has a __deepcopy__ that shares model.layer.weight, expected memory of its own; correct it, "
+            f"{OR_ELSE}",
         ),
     ],
-    ids=["an algorithm", "a model"],
+    ids=["an algorithm", "a model", "other shapes", "no model", "the same memory"],
 )
 def test_what_cannot_overlap_is_refused(policy: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -166,9 +166,20 @@ class Environment:
 
     @classmethod
     def source_path(cls) -> Path | None:
-        """Absolute path of the kernel file, or None."""
-        if cls.source is None or Path(cls.source).is_absolute():
-            return None if cls.source is None else Path(cls.source)
+        """Absolute path of the kernel file, or None.
+
+        Raises:
+            DeclarationError: ``source`` is no path, or is relative to nothing.
+        """
+        if cls.source is None:
+            return None
+        if not isinstance(cls.source, (str, os.PathLike)):
+            raise DeclarationError(
+                f"{cls.name}: source is a {type(cls.source).__name__}, expected a path or text that the class holds "
+                "for all parameters; let a constant choose among kernels"
+            )
+        if Path(cls.source).is_absolute():
+            return Path(cls.source)
         owner = next(base for base in cls.__mro__ if "source" in base.__dict__)
         try:
             return Path(inspect.getfile(owner)).resolve().parent / cls.source

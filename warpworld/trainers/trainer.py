@@ -121,7 +121,7 @@ class Trainer:
         self.population = population_of(self.algorithms)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         # the collector, and what acts and learns in it
-        beside = None if self.acting is None else lambda: self.updates.join()
+        beside = None if self.acting is None else self._join_update
         learning = self.policies, self.algorithms
         slots = self.league.slots if self.population is None else self.population.slots
         self.collector = build_collector(config, self.world, *learning, slots, self.acting, beside)
@@ -137,6 +137,10 @@ class Trainer:
         captures = self.collector.graph_steps > 0
         self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
         self.updates = Updates(self.algorithms, self._measurements, self._products, self.acting, self.world, self._wait)
+
+    def _join_update(self) -> None:
+        """Let what follows come after the update beside the present rollout."""
+        self.updates.join()
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""

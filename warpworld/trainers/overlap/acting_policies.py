@@ -106,13 +106,42 @@ def _refusal(reason: str, otherwise: str) -> ConfigError:
 
 
 def _copied(name: str, policy: Policy) -> Policy:
+    """A copy of a policy, with memory of its own.
+
+    Raises:
+        ConfigError: its model cannot be copied, or is copied to something else.
+    """
     try:
-        return copy.deepcopy(policy).requires_grad_(False).eval()
+        made = copy.deepcopy(policy).requires_grad_(False).eval()
     except Exception as error:  # a model of the user's may hold anything
-        raise ConfigError(
-            f"trainer.overlap is true, but the model of policy '{name}' cannot be copied for the rollouts beside its "
-            f"updates: {said(error)}; give its class a __deepcopy__, or set trainer.overlap to false"
-        ) from error
+        raise _no_copy(name, f"cannot be copied: {said(error)}; give its class a __deepcopy__") from error
+    wanted, found = _shapes(policy), _shapes(made)
+    if wanted != found:
+        key = next(key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
+        differs = f"whose {key} is {found.get(key, 'missing')}, expected {wanted.get(key, 'none of that name')}"
+        raise _no_copy(name, f"has a __deepcopy__ that gives a copy {differs}; correct it")
+    if shared := [key for key, own in _named(policy) if any(_share(own, other) for other in _tensors(made))]:
+        raise _no_copy(name, f"has a __deepcopy__ that shares {shared[0]}, expected memory of its own; correct it")
+    return made
+
+
+def _no_copy(name: str, reason: str) -> ConfigError:
+    return ConfigError(
+        f"trainer.overlap is true, but the model of policy '{name}', which acts as a copy beside its updates, {reason}, "
+        "or set trainer.overlap to false"
+    )
+
+
+def _shapes(policy: Policy) -> dict[str, tuple[int, ...]]:
+    return {key: tuple(tensor.shape) for key, tensor in _named(policy)}
+
+
+def _named(policy: Policy) -> Iterator[tuple[str, Tensor]]:
+    return itertools.chain(policy.named_parameters(), policy.named_buffers())
+
+
+def _share(one: Tensor, other: Tensor) -> bool:
+    return one.numel() > 0 and one.data_ptr() == other.data_ptr()
 
 
 def _take(policy: Policy, other: Policy) -> None:
