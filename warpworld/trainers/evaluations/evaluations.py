@@ -13,9 +13,8 @@ from warpworld.config import RunConfig, sides_of
 from warpworld.config.evaluation_checks import trained_policies
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
-from warpworld.trainers.collecting import player_of
 from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state
-from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
+from warpworld.trainers.evaluations.games import Game, games_of, kinds_of, players_of
 from warpworld.trainers.evaluations.measures import measures_of
 from warpworld.trainers.evaluations.rival_files import files_of, read_files, read_rivals
 from warpworld.trainers.evaluations.rivals import build_rivals
@@ -59,9 +58,7 @@ class Evaluations:
     ) -> None:
         self._config, self._policies, self._processes, self._world = config, policies, processes, world
         self._every = config.saving.eval_every
-        self._players = {
-            name: player_of(policy, config.policy[name], world.environment) for name, policy in policies.items()
-        }
+        self._players = players_of(config, policies, world.environment)
         self._names = trained_policies(config)
         self.state = EvaluationState()
         self._stages: list[Stage] = []
