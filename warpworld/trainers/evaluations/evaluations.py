@@ -14,10 +14,10 @@ from warpworld.config.evaluation_checks import trained_policies
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
 from warpworld.trainers.evaluations.evaluation_state import Best, EvaluationState, read_evaluation_state
-from warpworld.trainers.evaluations.games import Game, games_of, kinds_of, players_of
+from warpworld.trainers.evaluations.games import Game, games_of, kinds_of
 from warpworld.trainers.evaluations.measures import measures_of
 from warpworld.trainers.evaluations.rival_files import files_of, read_files, read_rivals
-from warpworld.trainers.evaluations.rivals import build_rivals
+from warpworld.trainers.evaluations.rivals import build_rivals, players_of
 from warpworld.trainers.league import copied
 from warpworld.trainers.play import Stage
 from warpworld.trainers.processes import ProcessGroup

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import torch
 
 from warpworld.config import RunConfig, sides_of
-from warpworld.environment import Environment
 from warpworld.policies import Policy
-from warpworld.trainers.collecting import Player, player_of
+from warpworld.trainers.collecting import Player
 from warpworld.trainers.evaluations.rivals import Rival
 from warpworld.trainers.group_actors import acts_greedily
 from warpworld.trainers.play import Stage
@@ -39,11 +38,6 @@ class Game:
             name: float(torch.cat([found[group] for group in groups], 1).mean(1).mean())
             for name, groups in self.read.items()
         }
-
-
-def players_of(config: RunConfig, policies: Mapping[str, Policy | None], environment: Environment) -> dict[str, Player]:
-    """Players of a run's policies, by name: see ``player_of``."""
-    return {name: player_of(policy, config.policy[name], environment) for name, policy in policies.items()}
 
 
 def games_of(

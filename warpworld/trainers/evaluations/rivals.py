@@ -1,4 +1,4 @@
-"""The opponents that evaluations are played against: scripts, random actions, and frozen policies of other runs."""
+"""Who plays in evaluations: a run's own policies, and opponents, which are scripts, random actions, and frozen policies of other runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import torch
 
 from warpworld.config import RANDOM, RunConfig, is_run
+from warpworld.environment import Environment
 from warpworld.errors import RunError
 from warpworld.policies import Policy
 from warpworld.trainers.building import build_policies, fuse_rivals
-from warpworld.trainers.collecting import Player, Scripted
+from warpworld.trainers.collecting import Player, Scripted, player_of
 
 
 @dataclass
@@ -36,6 +37,11 @@ class Rival:
     def player(self, policy: str) -> Player:
         """The player of a group that ``policy`` plays in the run."""
         return self.policies[policy] if self.policies else self.script
+
+
+def players_of(config: RunConfig, policies: Mapping[str, Policy | None], environment: Environment) -> dict[str, Player]:
+    """Players of a run's policies, by name: see ``player_of``."""
+    return {name: player_of(policy, config.policy[name], environment) for name, policy in policies.items()}
 
 
 def build_rivals(config: RunConfig, names: set[str], device: torch.device) -> list[Rival]:
