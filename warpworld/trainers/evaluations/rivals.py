@@ -1,4 +1,4 @@
-"""Who plays in evaluations: a run's own policies, and opponents, which are scripts, random actions, and frozen policies of other runs."""
+"""Players of evaluations: the policies of a run, and its opponents, which are scripts, random or policies of other runs."""
 
 from __future__ import annotations
 
