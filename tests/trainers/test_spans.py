@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warpworld.config.endless_config import load_endless
-from warpworld.trainers.spans import CHECKS, ENV_STEP, GRADIENT, NORMALISER, OTHER, ROLLOUT, UPDATE, Span, recording
+from warpworld.trainers.spans import CHECKS, ENV_STEP, NORMALISER, OTHER, PASSES, ROLLOUT, UPDATE, Span, recording
 from warpworld.trainers.timing import timed_iterations
 from warpworld.trainers.trainer import Trainer
 
@@ -45,4 +45,4 @@ def test_a_graph_is_no_span_but_of_what_is_around_it() -> None:
 @pytest.mark.long
 @pytest.mark.cuda_backend
 def test_without_graphs_there_are_spans_within() -> None:
-    assert entered("cartpole", "trainer.graph_steps=0") > {*WHOLE, Span(GRADIENT), Span(ENV_STEP)}
+    assert entered("cartpole", "trainer.graph_steps=0") > {*WHOLE, Span(PASSES), Span(ENV_STEP)}

@@ -23,7 +23,7 @@ from warpworld.trainers.building import (
     population_of,
 )
 from warpworld.trainers.checkpointing import Checkpoints
-from warpworld.trainers.collecting import EpisodeMetrics, EpisodeStatistics, Teacher
+from warpworld.trainers.collecting import AtTheEnd, EpisodeMetrics, EpisodeStatistics, Teacher
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
@@ -129,6 +129,8 @@ class Trainer:
         # statistics and checkpoints
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
+        if self.acting is None:  # else what is reported of the rollout before comes first
+            self.collector.add(AtTheEnd(self._add_up))
         self.teacher: Teacher | None = None
         if config.curriculum is not None:
             self.teacher = Teacher(config.curriculum, self.world, trainer.num_steps, slots, self.processes.sum)
@@ -136,11 +138,17 @@ class Trainer:
         measured = self.episodes, self.own_metrics
         captures = self.collector.graph_steps > 0
         self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
-        self.updates = Updates(self.algorithms, self._measurements, self._products, self.acting, self.world, self._wait)
+        running = self._products, self.acting, self.world, self._wait, self.collector.together
+        self.updates = Updates(self.algorithms, self._measurements, *running)
 
     def _join_update(self) -> None:
         """Let what follows come after the update beside the present rollout."""
         self.updates.join()
+
+    def _add_up(self) -> None:
+        """Take the rollout that stands in the store into the statistics of episodes."""
+        self.episodes.add_up()
+        self.own_metrics.add_up()
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
@@ -243,8 +251,8 @@ class Trainer:
             self._report(self._metrics(), listeners)
         # statistics of episodes and matches
         with span(CHECKS):
-            self.episodes.add_up()
-            self.own_metrics.add_up()
+            if self.acting is not None:
+                self._add_up()
             if self.teacher is not None:
                 self.teacher.add_up()
                 self.teacher.teach()

@@ -22,6 +22,8 @@ from warpworld.trainers.trainer import Trainer
 
 ENVS, STEPS = 64, 4
 SMALL = (f"trainer.num_envs={ENVS}", f"trainer.num_steps={STEPS}", "policy.*.num_minibatches=2")
+PARAMETERS = (4 * 64 + 64) * 2 + (64 * 64 + 64) * 2 + (64 * 2 + 4) + (64 + 4)  # each from a multiple of four on
+OF_A_STEP = ("act", "step", "reset")
 ACTOR, CRITIC = 4 * 64 + 64 * 64 + 64 * 2, 4 * 64 + 64 * 64 + 64 * 1  # weights of cartpole's networks
 
 
@@ -75,7 +77,7 @@ def test_an_iteration_is_what_a_hand_counts(found: Forecast) -> None:
     """Two floats of an env's ends are bytes; parameters, actions and step numbers are read, states also written."""
     assert found.env_steps == ENVS * STEPS and found.parts() == [Span(ROLLOUT), Span(UPDATE, "agent")]
     nodes = {line.node.name: line for line in found.of(Span(ROLLOUT)) if line.node.grid}
-    assert set(nodes) == {"act", "step", "reset"} and all(line.count == STEPS for line in nodes.values())
+    assert {name: line.count for name, line in nodes.items()} == {**dict.fromkeys(OF_A_STEP, STEPS), "add_episodes": 1}
     assert nodes["act"].node.flop == 2 * ENVS * ACTOR
     state = seen = 4 * 4
     step = nodes["step"].node
@@ -85,6 +87,14 @@ def test_an_iteration_is_what_a_hand_counts(found: Forecast) -> None:
     # the critic's values of all rows, and of what follows the last
     products = [line.count * line.node.flop for line in found.of(Span(UPDATE, "agent")) if not line.node.grid]
     assert sum(products) == 2 * CRITIC * (ENVS * STEPS + 2 * ENVS)
+    # all passes: forward, gradients of weights, and of what all layers but the first read
+    passes = next(line for line in found.of(Span(UPDATE, "agent")) if line.node.name == "learn_passes")
+    epochs, minibatches = 4, 4 * 2
+    assert passes.count == 1
+    assert passes.node.flop == epochs * ENVS * STEPS * 2 * (3 * (ACTOR + CRITIC) - 2 * 4 * 64)
+    row, moved = seen + 5 * 4, 3 * 4 * minibatches * PARAMETERS
+    assert (passes.node.read, passes.node.written) == (epochs * ENVS * STEPS * row + moved, moved)
+    assert all(line.node.is_known for line in found.lines)
     assert "forecast" not in device_names()
 
 
@@ -98,9 +108,7 @@ def test_a_forecast_names_the_launches_that_a_gpu_gets(stand_in: StandIn, found:
         trainer._iterate()
     own = Counter({(line.node.name, line.node.grid): line.count for line in found.lines if line.node.grid})
     asked = Counter((each.name.removeprefix("ww_entry_"), f"{each.grid[0]:,} x {each.block[0]}") for each in launches)
-    episodes = asked - own  # between rollout and update
-    assert own and not own - asked
-    assert sum(episodes.values()) == 1
+    assert own == asked
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ ON_POLICY = (
     *("gru, frozen gru and v-trace", "named observations"),
 )
 RELAY = "tests.trainers.small_worlds:Relay"
-ONCE = {"kernels": 1, "read": 1}  # calls of the host in an iteration, whatever is learnt
+ONCE = {"kernels": 0, "read": 1}  # calls of the host in an iteration, whatever is learnt
 BY_KL = {"desired_kl": 0.002, "anneal_lr": False, "learning_rate": 1e-3}
 SEVERAL = {"num_minibatches": 2, "update_epochs": 4}  # epochs, of which target_kl leaves some out
 
@@ -272,10 +272,10 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
         trainer._iterate()
     learners: Any = list(trainer.algorithms.values())
     epochs = [int(each.updates.passes.tensors()[0]) for each in learners]
-    # acting, step, reset; advantages; then permutations, moments and passes, in one launch each where nothing is read
+    # acting, step, reset; episodes; advantages; then orders, moments and passes, one each where nothing is read
     at_once = [each.updates._at_once for each in learners]
     launches_of_passes = sum(3 * n // together for n, together in zip(epochs, at_once, strict=True))
-    captured = trainer.collector.num_steps * 3 + len(learners) + launches_of_passes
+    captured = trainer.collector.num_steps * 3 + 1 + len(learners) + launches_of_passes
     return {**calls.counts, "kernels": len(launches) - captured}
 
 
@@ -285,8 +285,7 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
 def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
     """With all of the config's steps, passes and minibatches."""
     counts = calls_of_an_iteration(stand_in)
-    assert counts == {"graph": 3, "aten.copy_": 2, **ONCE}
-    assert sum(counts.values()) <= 12
+    assert counts == {"graph": 2, "aten.copy_": 1, **ONCE}
 
 
 @pytest.mark.heavy
@@ -301,11 +300,10 @@ def test_an_update_is_few_nodes_of_its_graph() -> None:
     calls = HostCalls()
     with calls:
         trainer._iterate()
-    _, *updates = calls.nodes
+    _, update = calls.nodes
     learners: Any = list(trainer.algorithms.values())
-    minibatches = [each.num_epochs * each.settings.num_minibatches for each in learners]
-    assert minibatches == [160, 160] and len(updates) == 2
-    assert max(updates) <= 60, updates
+    assert [each.num_epochs * each.settings.num_minibatches for each in learners] == [160, 160]
+    assert update <= 60 * len(learners)
 
 
 @pytest.mark.heavy
@@ -314,7 +312,7 @@ def test_an_update_is_few_nodes_of_its_graph() -> None:
 def test_a_rate_that_follows_the_divergence_is_not_read_between_steps(stand_in: StandIn) -> None:
     names, settings = ("tagger", "runner"), {"anneal_lr": "false", "desired_kl": 0.01, "kl_coef": 0.1}
     words = [f"policy.{name}.{key}={value}" for name in names for key, value in settings.items()]
-    assert calls_of_an_iteration(stand_in, *words) == {"graph": 3, "aten.copy_": 2, **ONCE}
+    assert calls_of_an_iteration(stand_in, *words) == {"graph": 2, "aten.copy_": 1, **ONCE}
 
 
 @pytest.mark.stand_in

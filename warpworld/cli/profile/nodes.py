@@ -100,7 +100,7 @@ class NodeLog(Operations):
     # ---- nodes -------------------------------------------------------------------------------------------------------
     def note(self, node: Callable[[], Node]) -> None:
         """Note a node, which is made if it counts."""
-        part = next((each for each in self._open if each.name in PARTS), None)
+        part = next((each for each in reversed(self._open) if each.name in PARTS), None)
         if part is not None:
             self.nodes.setdefault(part, []).append((self._in_graph, node()))
 

@@ -9,7 +9,7 @@ from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory, begun,
 from warpworld.trainers.collecting.metrics import EpisodeMetrics, OwnMetric, own_metrics
 from warpworld.trainers.collecting.outcomes import OPTIONAL, ROW
 from warpworld.trainers.collecting.players import Player, Scripted, Slot, player_of
-from warpworld.trainers.collecting.recorder import Recorder
+from warpworld.trainers.collecting.recorder import AtTheEnd, Recorder
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.collecting.teacher import Teacher
 from warpworld.trainers.collecting.tensor_kernels import TensorKernels, needs_of
@@ -21,6 +21,7 @@ __all__ = [
     "OPTIONAL",
     "ROW",
     "Actor",
+    "AtTheEnd",
     "Collector",
     "EpisodeMetrics",
     "EpisodeStatistics",

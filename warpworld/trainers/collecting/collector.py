@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from warpworld.policies import SamplerMaker
@@ -16,6 +17,9 @@ from warpworld.trainers.collecting.recorder import Recorder
 from warpworld.trainers.collecting.recorders import Kind, Recorders
 from warpworld.trainers.collecting.whole_step import networks_of
 from warpworld.world import World
+
+UpdatesAtOnce = Callable[[], AbstractContextManager[Sequence[object] | None]]
+"""Gives a context in which updates of policies are begun and at whose end they run as one; with a list of those."""
 
 
 class Collector:
@@ -36,6 +40,7 @@ class Collector:
         uses_kernels: whether kernels act and compute losses, where CUDA graphs are captured; ``building`` settles it
             before any algorithm is declared.
         overlaps: whether an update may run beside the steps of an iteration, see ``overlap``.
+        together: gives a context for the updates of an iteration, see ``UpdatesAtOnce``.
         in_one_call: whether the networks, draws and steps of a rollout are one call, where they can be.
 
     Args:
@@ -69,6 +74,7 @@ class Collector:
         self._acting: tuple[list[Any], Acting] | None = None  # the latest, and what it was made for
         self._measured: Measured = self._recorders.measured
         self._is_read = False
+        self.together: UpdatesAtOnce = nullcontext
 
     @property
     def rows_ahead(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from warpworld.managers import Copy, Step
+from warpworld.trainers.spans import CHECKS, span
 
 
 class Recorder:
@@ -55,3 +56,19 @@ class Recorder:
         Raises:
             TrainingError: names what is not finite, and where.
         """
+
+
+class AtTheEnd(Recorder):
+    """Calls a function when a rollout is complete; it records nothing.
+
+    Args:
+        call: puts work on the device, as a recorder's methods do.
+    """
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call = call
+
+    def end(self) -> None:
+        """Call it."""
+        with span(CHECKS):
+            self._call()

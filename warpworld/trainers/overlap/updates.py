@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -38,6 +38,8 @@ class Updates:
         acting: copies of the policies that act; None without overlap.
         world: in which they act.
         wait: waits for the device.
+        together: gives a context in which updates may be begun only, and then run as one CUDA graph at its end; with
+            a list of those.
     """
 
     def __init__(
@@ -48,9 +50,11 @@ class Updates:
         acting: ActingPolicies | None,
         world: World,
         wait: Callable[[], None],
+        together: Callable[[], AbstractContextManager[Sequence[object] | None]] = nullcontext,
     ) -> None:
         self._algorithms, self._measurements, self._products = algorithms, measurements, products
-        self._acting, self._wait, self._random_state = acting, wait, world.random_state
+        self._acting, self._wait, self._together = acting, wait, together
+        self._random_state = world.random_state
         self._progress: Progress | None = None
         self._beside = choose_beside(world)
         self._random: Tensor | None = None  # state of torch's generator when updates were begun
@@ -150,11 +154,19 @@ class Updates:
 
     def _learn(self, progress: Progress, is_timed: bool) -> None:
         self.seconds = Metrics()
-        for name, algorithm in self._algorithms.items():
-            began = time.perf_counter()
-            with self._products(), span(UPDATE, name):
-                found = algorithm.learn(progress)
-            self._measurements.take(name, found, algorithm.charts())
-            if is_timed:
-                self._wait()
-                self.seconds[f"perf/{name}/update_s"] = time.perf_counter() - began
+        began, spent = time.perf_counter(), dict[str, float]()
+        with self._products(), self._together() as begun:
+            for name, algorithm in self._algorithms.items():
+                own_began = time.perf_counter()
+                with span(UPDATE, name):
+                    found = algorithm.learn(progress)
+                self._measurements.take(name, found, algorithm.charts())
+                if is_timed:
+                    self._wait()
+                    spent[name] = time.perf_counter() - own_began
+            are_common = bool(begun)
+        if not is_timed:
+            return
+        self._wait()  # for those that have just run together
+        whole = time.perf_counter() - began
+        self.seconds = {f"perf/{name}/update_s": whole if are_common else own for name, own in spent.items()}

@@ -18,6 +18,7 @@ from warpworld.trainers.algorithms.updates.gradients import Gradients
 from warpworld.trainers.algorithms.updates.learner import Learner
 from warpworld.trainers.algorithms.updates.minibatches import KeptMinibatches
 from warpworld.trainers.algorithms.updates.segments import KeptSegments
+from warpworld.trainers.algorithms.updates.together import Together
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.collecting import Collector
@@ -56,15 +57,23 @@ class CapturedUpdates(Updates):
         draws = learner.segment_draws()
         needed = steps * agents if draws is None else draws.per_pass * agents
         self._at_once = self._passes_at_once(learner.recomputes_targets) if draws is None else 1
-        self._inputs = DeviceInputs(collector, "_".join(settings.groups), needed, self._numbers, self._at_once)
+        self.name = "_".join(settings.groups)
+        self._inputs = DeviceInputs(collector, self.name, needed, self._numbers, self._at_once)
+        self._together = collector.shared(Together)
+        if not learner.may_end_early:  # between whose passes the host reads
+            self._together.add(self)
         self._order = self._inputs.permutation if draws is None else self._inputs.uniform
         self.estimates = [KernelEstimates(collector, group, settings) for group in settings.groups]
 
     # ---- on the host -------------------------------------------------------------------------------------------------
     def from_rollout(self, generator: torch.Generator) -> None:
-        """Implement ``Updates``: as CUDA graphs from the second time on."""
+        """Implement ``Updates``: as CUDA graphs from the second time on, in one with others' where they can be."""
         learner, (_, *scheduled) = self.learner, self._numbers
-        self._inputs.write(generator, [learner.learning_rate, *(getattr(learner.now, name) for name in scheduled)])
+        numbers = [learner.learning_rate, *(getattr(learner.now, name) for name in scheduled)]
+        words = self._inputs.words(generator, numbers)
+        if self._together.takes(self, words):
+            return
+        self._inputs.write(torch.from_numpy(words))
         if self._replay is None:
             self._replay = self._captured()
         self._replay()
@@ -79,15 +88,24 @@ class CapturedUpdates(Updates):
     def forget(self) -> None:
         """Capture again at the next update: what it writes lies elsewhere."""
         self._replay = None
+        self._together.forget()
+
+    def begin_with(self, words: Tensor) -> None:
+        """Implement ``Joined``."""
+        self._inputs.write(words)
+
+    def run(self) -> None:
+        """Implement ``Joined``."""
+        self._parts(self._begin_on_device, self._at_once).run()
 
     def _captured(self) -> Part:
         """The update, as graphs where they are wanted."""
         return self._parts(self._begin_on_device, self._at_once).captured(
-            partial(self._capture, tensors=self._written())
+            partial(self._capture, tensors=self.written())
         )
 
-    def _written(self) -> list[Tensor]:
-        """Tensors that an update writes, besides arrays of the store."""
+    def written(self) -> list[Tensor]:
+        """Implement ``Joined``."""
         parameters, buffers = self.learner.parameters, [*self.learner.policy.buffers()]
         if self.learner.penalty is not None:
             buffers.append(self.learner.penalty.coefficient)

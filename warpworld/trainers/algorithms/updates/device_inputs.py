@@ -57,12 +57,15 @@ class DeviceInputs:
         )
         self._scalars, self._epoch, self._keys, self._order = (self._world[name] for name in aliases.values())
 
-    def write(self, generator: torch.Generator, numbers: Sequence[float]) -> None:
-        """Write a seed, drawn from the generator, and the numbers in the order of their names, in one copy."""
+    def words(self, generator: torch.Generator, numbers: Sequence[float]) -> np.ndarray:
+        """(words,) int32: a seed, drawn from the generator, and the numbers in the order of their names."""
         low, high = torch.iinfo(torch.int32).min, torch.iinfo(torch.int32).max + 1
         seed = torch.randint(low, high, (SEED_WORDS,), generator=generator, dtype=torch.int32)
-        words = np.concatenate((seed.numpy(), np.array(numbers, np.float32).view(np.int32)))
-        self._scalars.copy_(torch.from_numpy(words))
+        return np.concatenate((seed.numpy(), np.array(numbers, np.float32).view(np.int32)))
+
+    def write(self, words: Tensor) -> None:
+        """Write what ``words`` gave, from the host or from the device."""
+        self._scalars.copy_(words)
 
     # ---- within an update --------------------------------------------------------------------------------------------
     def numbers(self) -> dict[str, Tensor]:

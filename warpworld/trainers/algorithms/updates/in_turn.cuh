@@ -1,10 +1,10 @@
 // Work that blocks share in turns: numbered from 0, in phases of which each begins when those before it are complete.
 //
-// A block takes the next number that is left, and waits until the phases before are done. Whoever has a smaller number
-// took it before, and so runs already: a block waits for running blocks alone, and none of them waits for one that has not
-// begun (the argument of Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled look-back", section 4.4).
-// So any number of blocks may be on the device at once, down to a single one, and they may begin in any order. What this
-// takes for granted is that a block which runs goes on running, as GPUs have it from compute capability 7.0 on.
+// A block takes the next number that is left, and waits until the phases before are done. All smaller numbers were taken before,
+// by blocks that run: a block waits for running blocks alone, and never for one that has not begun (the argument of Merrill and
+// Garland 2016, "Single-pass parallel prefix scan with decoupled look-back", section 4.4). So any number of blocks may be on the
+// device at once, down to a single one, and they may begin in any order. The assumption is that a running block keeps making
+// progress while others wait, which holds on GPUs from compute capability 7.0 on, and where blocks run one after the other.
 //
 // Counters lie in memory that begins as zeros, and are zeros again when a launch has ended.
 #pragma once

@@ -173,14 +173,14 @@ class PerceptronKernels(TensorKernels):
         self, rows: Batch, epoch: Epoch, terms: LossTerms, longest: float
     ) -> Callable[[int, int, Sequence[float]], Tensor]:
         """A function that takes some minibatches, from a number on, with fields of the struct Adam."""
-        columns, seen = columns_of(rows), self._seen(rows)  # held until the kernels are launched
+        columns, seen = columns_of(rows), self._seen(rows)
         order = 0 if epoch.order is None else epoch.order.data_ptr()
         passes = (order, sum(epoch.lengths) // epoch.passes, len(epoch.lengths) // epoch.passes)
         moments = self._moments(columns, passes, len(epoch.lengths), terms, rows)
         # memory for what parts find, and for what is said of minibatches
-        longest_part, of_moments = self._parts(max(epoch.lengths)), moments.shape[1]
-        scratch, said = self._scratch(longest_part, len(epoch.lengths), rows.advantages)
-        division = (longest_part, scratch[-1].numel(), self._dividing(1))
+        parts, of_moments = self._parts(max(epoch.lengths)), moments.shape[1]
+        scratch, said = self._scratch(parts, len(epoch.lengths), rows.advantages)
+        division = (parts, scratch[-1].numel(), self._dividing(1))
         most = longest if longest < math.inf else 0.0
         given = (self._parameters.gradient.data_ptr(), said.data_ptr(), most)
         data = (*addresses_of(columns), *addresses_of(seen), *passes, self._parameters.vector.data_ptr())
@@ -189,13 +189,14 @@ class PerceptronKernels(TensorKernels):
         terms_now = (*numbers_of(terms), self._counters.data_ptr())
         needs = self._needs(columns, seen, epoch)
 
-        def learn(first: int, count: int, adam: Sequence[float]) -> Tensor:
+        held = columns, seen, scratch, moments  # until the kernels are launched
+
+        def learn(first: int, count: int, adam: Sequence[float], _: object = held) -> Tensor:
             numbers = (*places, *adam, first, count, *division, *terms_now)
             needed = Needs(*(count / len(epoch.lengths) * each for each in needs))
-            self.launch("learn_passes", (), numbers, max(2 * longest_part, *division[1:]), needed)
+            self.launch("learn_passes", (), numbers, max(2 * parts, *division[1:]), needed)
             return said
 
-        learn.held = columns, seen, scratch, moments  # type: ignore[attr-defined]
         return learn
 
     def _needs(
