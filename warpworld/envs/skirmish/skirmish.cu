@@ -58,8 +58,8 @@ __device__ void move(Field& field, const Seen& map, const Rules& rules, int unit
   const bool lives = health > 0.0f && !hits_wall;
   moving.health[unit] = lives ? health : 0.0f;
   moving.damage[unit] = 0;
-  moving.x[unit] = lives ? x : FAR;
-  moving.y[unit] = lives ? y : FAR;
+  moving.x[slot(unit)] = lives ? x : FAR;
+  moving.y[slot(unit)] = lives ? y : FAR;
 }
 
 // Bits of those in a vector of units that are too near to a place.
@@ -73,13 +73,33 @@ __device__ unsigned touching(const Moving& moving, int first, float x, float y, 
   return bits;
 }
 
-// Pushes a unit away from all that it overlaps, each by half of what is too near. Few overlap.
-__device__ void push(Field& field, int unit) {
+// Where any living unit of a side is, FAR if there is none.
+__device__ float somewhere(const Moving& moving, int first, int end) {
+  while (first < end - 1 && moving.x[first] == FAR) ++first;
+  return moving.x[first];
+}
+
+// Whether a line between the sides has no unit near enough to touch one beyond it.
+__device__ bool are_apart(const Moving& moving) {
+  const float ally = somewhere(moving, 0, ENEMY_SLOTS), enemy = somewhere(moving, ENEMY_SLOTS, SLOTS);
+  const float line = 0.5f * (ally + enemy), sign = ally < enemy ? 1.0f : -1.0f;
+  unsigned near = 0;
+  for (int k = 0; k < ENEMY_SLOTS; ++k)
+    near |= (unsigned)(sign * (line - moving.x[k]) < WIDEST_ROOM[0]) & (unsigned)(moving.x[k] != FAR);
+  for (int k = ENEMY_SLOTS; k < SLOTS; ++k)
+    near |= (unsigned)(sign * (moving.x[k] - line) < WIDEST_ROOM[0]) & (unsigned)(moving.x[k] != FAR);
+  return near == 0;
+}
+
+// Pushes a unit away from all that it overlaps, each by half of what is too near. Few overlap; none of the other side,
+// where the sides are apart.
+__device__ void push(Field& field, int unit, bool apart) {
   const Moving& moving = field.moving;
-  const float x = moving.x[unit], y = moving.y[unit], radius = moving.radius[unit];
+  const float x = moving.x[slot(unit)], y = moving.y[slot(unit)], radius = moving.radius[slot(unit)];
   if (x == FAR) return;
   float push_x = 0.0f, push_y = 0.0f;
-  for (int first = 0; first < PADDED; first += VECTOR) {
+  const int begin = apart && !is_ally(unit) ? ENEMY_SLOTS : 0, end = apart && is_ally(unit) ? ENEMY_SLOTS : SLOTS;
+  for (int first = begin; first < end; first += VECTOR) {
     for (unsigned bits = touching(moving, first, x, y, radius); bits; bits &= bits - 1) {
       const int k = first + __ffs(bits) - 1;
       const float dx = x - moving.x[k], dy = y - moving.y[k];
@@ -105,21 +125,31 @@ __device__ void load(Field& field, const Units& units, int choice, int unit) {
   field.y[unit] = units.y[i];
   field.moving.health[unit] = units.health[i];
   field.moving.cooldown[unit] = units.cooldown[i];
-  field.moving.radius[unit] = RADIUS[kind];
+  field.moving.radius[slot(unit)] = RADIUS[kind];
   field.moving.damage[unit] = 0;
   field.moving.target[unit] = choice >= ATTACK ? opponent(unit, choice - ATTACK) : -1;
   field.moving.way_x[unit] = (float)towards_x(choice) * SPEED[kind] * TICK;
   field.moving.way_y[unit] = (float)towards_y(choice) * SPEED[kind] * TICK;
-  field.moving.x[unit] = field.moving.y[unit] = FAR;  // of those who are dead already
+  field.moving.x[slot(unit)] = field.moving.y[slot(unit)] = FAR;  // of those who are dead already
   units.last_action[i] = choice;
 }
 
 // Puts what only fills up a vector out of everybody's way. All lanes call it.
 __device__ void pad(Field& field) {
-  for (int k = NUM_AGENTS + lane(); k < PADDED; k += num_lanes()) {
-    field.x[k] = field.y[k] = field.moving.x[k] = field.moving.y[k] = FAR;
+  for (int k = NUM_AGENTS + lane(); k < PADDED; k += num_lanes()) field.x[k] = field.y[k] = FAR;
+  for (int k = lane(); k < SLOTS; k += num_lanes()) {
+    const bool is_filler = k < ENEMY_SLOTS ? k >= ALLY_COUNT : k - ENEMY_SLOTS >= ENEMY_COUNT;
+    if (!is_filler) continue;
+    field.moving.x[k] = field.moving.y[k] = FAR;
     field.moving.radius[k] = 0.0f;
   }
+}
+
+// Pushes all units apart. All lanes call it; where they run in parallel, to look whether the sides are apart costs more
+// than it saves.
+__device__ void push_apart(Field& field) {
+  const bool apart = IS_SPLIT && are_apart(field.moving);
+  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) push(field, unit, apart);
 }
 
 // What both sides earn: the share of the other side's health that is gone, and a bonus for a win.
@@ -174,7 +204,7 @@ extern "C" __global__ void step(Units units, Seen seen, Rules rules, Ends ends, 
     sync_env();  // all shots have hit before any moves or dies
     for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) move(field, seen, rules, unit);
     sync_env();  // all have moved before any is pushed
-    for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) push(field, unit);
+    push_apart(field);
   }
   if (lane() == 0) judge(field, units, rules, ends);
   sync_env();  // what was lost is counted before health changes
@@ -198,17 +228,17 @@ extern "C" __global__ void reset(Units units, Seen seen, const int* army, float*
     Random random = Random::of(unit);
     const int i = first_unit() + unit;
     units.kind[i] = army[unit];
-    field.moving.radius[unit] = RADIUS[army[unit]];
-    field.moving.x[unit] = width * (is_ally(unit) ? 0.25f : 0.75f) + random.uniform(-2.0f, 2.0f);
-    field.moving.y[unit] = height * 0.5f + random.uniform(-2.0f, 2.0f);
+    field.moving.radius[slot(unit)] = RADIUS[army[unit]];
+    field.moving.x[slot(unit)] = width * (is_ally(unit) ? 0.25f : 0.75f) + random.uniform(-2.0f, 2.0f);
+    field.moving.y[slot(unit)] = height * 0.5f + random.uniform(-2.0f, 2.0f);
     units.health[i] = MOST_HEALTH[army[unit]];
     units.cooldown[i] = 0.0f;
     units.last_action[i] = STOP;
   }
   sync_env();  // all are there before any is pushed
-  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) {
+  push_apart(field);
+  for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) {  // those that the lane has pushed
     const int i = first_unit() + unit;
-    push(field, unit);
     units.x[i] = field.x[unit];
     units.y[i] = field.y[unit];
     goal_x[i] = width - field.x[unit];

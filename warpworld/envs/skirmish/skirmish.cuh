@@ -11,11 +11,17 @@ constexpr int OTHER = 7 + NUM_KINDS, OWN = 4 + NUM_KINDS, ROW = OTHER * (NUM_AGE
 
 // Where lanes take turns, units that lie side by side are vectors.
 constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;  // bits of an int
-constexpr int PADDED = (NUM_AGENTS + VECTOR - 1) / VECTOR * VECTOR;
+constexpr int padded(int units) { return (units + VECTOR - 1) / VECTOR * VECTOR; }
+constexpr int PADDED = padded(NUM_AGENTS);
+// While units move, each side has vectors of its own, unless one vector holds both.
+constexpr bool IS_SPLIT = !LANES_SIDE_BY_SIDE && NUM_AGENTS > VECTOR;
+constexpr int ENEMY_SLOTS = IS_SPLIT ? padded(ALLY_COUNT) : ALLY_COUNT;
+constexpr int SLOTS = IS_SPLIT ? ENEMY_SLOTS + padded(ENEMY_COUNT) : PADDED;
 constexpr float FAR = 1e9f;  // where those are who are in nobody's way
 
 // Of each kind, from scenarios.py.
 __constant__ float SPEED[NUM_KINDS], SIGHT[NUM_KINDS], RADIUS[NUM_KINDS];
+__constant__ float WIDEST_ROOM[1];  // how far from each other the largest two touch
 __constant__ float REACH_ENDS[NUM_KINDS], SIGHT_ENDS[NUM_KINDS];  // squares of distances from which on others are too far
 __constant__ float MOST_HEALTH[NUM_KINDS], RELOAD[NUM_KINDS];
 __constant__ int DAMAGE[NUM_KINDS];
@@ -34,10 +40,10 @@ struct Shown {
 };
 __constant__ const float ONE[2 * WIDE - 1] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 1.0f};  // among zeros
 
-// Of all units of an env, while a step advances: where they have moved before they are pushed apart, how far they walk
-// in a tick, and whom they shoot at.
+// Of all units of an env, while a step advances: by slot(), where they have moved before they are pushed apart; how far
+// they walk in a tick, and whom they shoot at.
 struct Moving {
-  float x[PADDED], y[PADDED], radius[PADDED];
+  float x[SLOTS], y[SLOTS], radius[SLOTS];
   float way_x[NUM_AGENTS], way_y[NUM_AGENTS];
   float health[NUM_AGENTS], cooldown[NUM_AGENTS];
   int target[NUM_AGENTS], damage[NUM_AGENTS];
@@ -59,6 +65,7 @@ struct Seen {
 };
 
 __device__ bool is_ally(int unit) { return unit < ALLY_COUNT; }
+__device__ int slot(int unit) { return is_ally(unit) ? unit : ENEMY_SLOTS + unit - ALLY_COUNT; }
 __device__ int first_unit() { return env_id() * NUM_AGENTS; }
 // Each side counts its opponents from the one that the other side counts last, or first: both see a mirrored world.
 __device__ int opponent(int unit, int k) { return is_ally(unit) ? ALLY_COUNT + k : ALLY_COUNT - 1 - k; }
@@ -134,11 +141,11 @@ __device__ void see(const Field& field, int unit, float* to) {
 template <int FIRST, int STEP, int COUNT>
 __device__ void aim(const Field& field, int unit, bool* __restrict__ mask) {
   const float x = field.x[unit], y = field.y[unit], reach_ends = REACH_ENDS[(int)field.shown[unit].entries[KIND]];
-  for (int k = 0; k < MOST_OPPONENTS; ++k) {
-    const int other = FIRST + STEP * (k < COUNT ? k : 0);
-    const float dx = x - field.x[other], dy = y - field.y[other];
-    mask[k] = k < COUNT && dx * dx + dy * dy < reach_ends;
+  for (int k = 0; k < COUNT; ++k) {
+    const float dx = x - field.x[FIRST + STEP * k], dy = y - field.y[FIRST + STEP * k];
+    mask[k] = dx * dx + dy * dy < reach_ends;
   }
+  for (int k = COUNT; k < MOST_OPPONENTS; ++k) mask[k] = false;
 }
 
 // Writes a unit's view and mask; the dead see nothing and can only stop.

@@ -90,7 +90,8 @@ class Skirmish(Environment):
         columns = {"SPEED": "speed", "SIGHT": "sight", "RADIUS": "radius", "RELOAD": "reload", "MOST_HEALTH": "health"}
         floats = {name: _column(field) for name, field in columns.items()}
         ends = {"REACH_ENDS": _ends(_column("reach")), "SIGHT_ENDS": _ends(_column("sight"))}
-        return {**floats, **ends, "DAMAGE": _column("damage").astype(np.int32)}
+        room = 2.0 * _column("radius").max(keepdims=True)
+        return {**floats, **ends, "WIDEST_ROOM": room, "DAMAGE": _column("damage").astype(np.int32)}
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """Kernel of a step; its loops run over units."""
