@@ -127,8 +127,8 @@ def _copied(name: str, policy: Policy) -> Policy:
 
 def _no_copy(name: str, reason: str) -> ConfigError:
     return ConfigError(
-        f"trainer.overlap is true, but the model of policy '{name}', which acts as a copy beside its updates, {reason},"
-        " or set trainer.overlap to false"
+        f"trainer.overlap is true, but the model of policy '{name}', which acts as a copy beside its updates, {reason}"
+        ", or set trainer.overlap to false"
     )
 
 
