@@ -10,7 +10,7 @@ import numpy as np
 from warpworld.errors import DeclarationError
 
 CHANCE, END = -1, -2
-NONE = -1  # in place of a child's or an information set's number
+NONE = -1  # in place of the number of a position or an information set
 
 
 class Position(Protocol):
@@ -63,7 +63,8 @@ class GameTree:
         self._seen: tuple[list[np.ndarray], list[np.ndarray]] = [], []
         self._legal: tuple[list[np.ndarray], list[np.ndarray]] = [], []
         self._depth_of: tuple[list[int], list[int]] = [], []
-        movers, payoffs, sets, depths, edges = [], [], [], [], []
+        movers, payoffs, sets, depths = list[int](), list[float](), list[int](), list[int]()
+        edges = list[tuple[int, int, float]]()  # from which position, by which move, with what probability of chance
         waiting: list[tuple[Position, int, int, int, float]] = [(root, NONE, 0, 0, 1.0)]
         while waiting:
             position, parent, move, depth, chance = waiting.pop()
@@ -82,8 +83,6 @@ class GameTree:
         self._movers, self._payoffs, self._set = np.array(movers), np.array(payoffs, np.float64), np.array(sets)
         parents, moves, self._chance = (np.array(column) for column in zip(*edges, strict=True))
         self._parents, self._moves = parents, moves
-        self._children = np.full((len(movers), moves.max() + 1), NONE)
-        self._children[parents[1:], moves[1:]] = np.arange(1, len(movers))
         self._levels = [np.flatnonzero(np.array(depths) == depth) for depth in range(max(depths) + 1)]
 
     def _set_of(self, position: Position, depth: int) -> int:
