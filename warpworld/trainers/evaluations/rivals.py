@@ -1,4 +1,4 @@
-"""Players of evaluations: the policies of a run, and its opponents, which are scripts, random or policies of other runs."""
+"""Players of evaluations: a run's policies, and opponents, which are scripts, random or policies of other runs."""
 
 from __future__ import annotations
 
