@@ -86,6 +86,11 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Load no file of a folder that ``--quick`` leaves out: loading takes longer than most tests."""
+    return True if config.getoption("quick") and quick.is_left_out(config, collection_path) else None
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep all tests, before any is left out, for tests/test_stages.py."""
     item.config.stash[COLLECTED].append(item)

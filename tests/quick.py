@@ -37,6 +37,11 @@ def keep_folder(config: pytest.Config) -> None:
         config.option.basetemp = Path(tempfile.gettempdir()) / f"warpworld-quick-{os.getuid()}-{checkout:x}"
 
 
+def is_left_out(config: pytest.Config, path: Path) -> bool:
+    """Whether ``--quick`` leaves out a folder of tests, of which no file is loaded then."""
+    return any(path == config.rootpath / "tests" / folder for folder in LEFT_OUT)
+
+
 def keep_quick_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out all tests that take their time."""
     takes_time = {item for item in items if any(map(item.get_closest_marker, ("long", "heavy", "slow")))}

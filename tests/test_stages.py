@@ -18,6 +18,7 @@ SELDOM = {
         "tests/envs/foraging/test_foraging_original.py::test_the_package_plays_the_same_for_a_thousand_episodes",
         "tests/envs/minatar/test_minatar.py::test_the_package_plays_the_same_for_long",
         "tests/envs/warehouse/test_warehouse_original.py::test_the_package_drives_the_same_for_long",
+        "tests/eyes/test_physics.py::test_no_path_crosses_a_wall_in_ten_million_steps",
         "tests/trainers/replay/test_ring.py::test_transitions_are_those_that_were_played_for_long",
     ),
     "learns for long what other tests hold against formulas": (

@@ -16,8 +16,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests for ``make exhaustive``."""
+    folder = f"{HERE.relative_to(config.rootpath).as_posix()}/"
     for item in items:
-        if HERE in item.path.parents:
+        if item.nodeid.startswith(folder):
             item.add_marker(pytest.mark.exhaustive)

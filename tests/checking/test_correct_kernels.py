@@ -48,11 +48,11 @@ def assert_clean(report: Report) -> None:
 
 
 def with_its_mark(name: str) -> Any:
-    """A case of an environment: those with eyes or with many agents take long to check, and a push checks two."""
+    """A case of an environment: those with eyes or with many agents take longest to check, and a push checks two."""
     slow = ("deathmatch", "explorer", "waypoint")
     heavy = ("battle", "epidemic", "point_goal", "skirmish", "tag_continuous")
-    marks = [pytest.mark.slow] if name in slow else [pytest.mark.heavy] if name in heavy else []
-    is_kept = not marks or name in ("explorer", "tag_continuous")
+    marks = [pytest.mark.slow if name in slow else pytest.mark.heavy if name in heavy else pytest.mark.long]
+    is_kept = name not in (*slow, *heavy) or name in ("explorer", "tag_continuous")
     return pytest.param(name, marks=marks if is_kept else [*marks, seldom])
 
 
@@ -73,7 +73,12 @@ FIGHT: dict[str, Any] = dict(TINY, players=2, rivals=2, fire_cone=80.0, cooldown
 MEGASTEP: dict[str, Any] = dict(TINY, players=3, rivals=3, fov=170.0, megastep_rules=True)
 MENDS = "bounds,reward,aim,credit,spawns"
 EVENTFUL = [
-    ("deathmatch", dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "terminated"}),
+    pytest.param(  # a push checks it with its agents in one room, below
+        "deathmatch",
+        dict(FIGHT, kills_to_win=2, players=1, rivals=1),
+        {"agent_terminated", "terminated"},
+        marks=seldom,
+    ),
     pytest.param("deathmatch", dict(MEGASTEP, episode_length=60), {"agent_terminated", "truncated"}, marks=seldom),
     ("explorer", dict(TINY, fov=20.0, patience=4, episode_length=20), {"terminated", "truncated"}),
     pytest.param("waypoint", dict(TINY, goal_radius=0.3, episode_length=20), {"terminated", "truncated"}, marks=seldom),
@@ -89,7 +94,7 @@ class Together(Deathmatch):
 
 
 MORE_EVENTFUL = [
-    (Together, dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "together"}),
+    (Together, dict(FIGHT, kills_to_win=2, players=1, rivals=1), {"agent_terminated", "terminated", "together"}),
     pytest.param(
         "deathmatch", dict(FIGHT, kills_to_win=0, episode_length=30), {"agent_terminated", "truncated"}, marks=seldom
     ),

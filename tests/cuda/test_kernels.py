@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.cuda.kernel_worlds import HERE, kernel_world, run
-from warpworld import Array, Kernel
+from tests.toys import HEADER, environment
+from warpworld import Array, Kernel, World
 
 SIZES = [1, 5, 32, 256, 1024]
 WORKERS = [1, 3]
@@ -22,6 +23,21 @@ def numbers(num_envs: int, num_agents: int) -> dict[str, np.ndarray]:
         "x": random.random(shape, dtype=np.float32),
         "whole": random.integers(-1000, 1000, shape, dtype=np.int32),
     }
+
+
+# ---- headers ---------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "before", ['extern "C" __global__ inline', "inline __global__", "static __inline__ __global__"]
+)
+def test_a_kernel_may_be_inline(before: str, tmp_path: Path) -> None:
+    """The headers make it so if its author does not."""
+    path = tmp_path / "inline.cu"
+    kernels = f"{before} void step(float* x) {{ x[agent_index()] = 7.0f; }}\n{before} void reset() {{}}\n"
+    path.write_text(HEADER + kernels)
+    world = World(environment(path, [Array("x", "float32", initial=0)]), 2, device="cpu")
+    world.reset()
+    world.step()
+    assert world["x"].eq(7.0).all()
 
 
 # ---- shared memory and barriers -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 import warpworld
 from benchmarks.brute_force import BruteDeathmatch, BruteExplorer, BrutePointGoal
-from tests.cases import seldom
+from tests.cases import often, seldom
 from tests.cuda.gpu_compilers import (
     NVRTC,
     OFTEN,
@@ -174,7 +174,7 @@ def test_packed_kernels_beside_those_that_see(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [BruteExplorer, BrutePointGoal, BruteDeathmatch])
+@pytest.mark.parametrize("kind", often([BruteExplorer], [BruteExplorer, BrutePointGoal, BruteDeathmatch]))
 @needs_nvcc
 def test_what_worlds_with_eyes_are_measured_beside(
     kind: type[Environment], sources: list[KernelSource], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -180,11 +180,11 @@ def test_the_trajectory_of_an_env_depends_on_nothing_around_it(name: str, params
 
 @pytest.mark.heavy  # a build of its own
 @pytest.mark.cpu_backend
-@each_case
+@each_kind
 def test_kernels_as_users_compile_them_walk_the_same_trajectory(
     name: str, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The optimiser changes no bit: it shows what a kernel reads outside its arrays or leaves undefined."""
+    """The optimiser changes no bit. Checks find what a kernel reads outside its arrays or leaves undefined."""
     worlds = []
     for flags in ("-O1", ""):
         monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)

@@ -51,12 +51,16 @@ _BLOCK_WORDS = re.compile(
 _BARRIER_WORDS = re.compile(r"\b(sync_env|ENV_SHARED)\b")
 _OF_THE_WORDS = ("warpworld.cuh", "context.cuh", "random.cuh")  # headers that name such words, and use none
 
-# Macro that asks for a chapter of CUDA's functions -> the chapter's words, or what may put one together.
+# Macro that asks for a chapter of CUDA's functions -> the chapter's words, or what may put one together. And one that
+# says that some kernels are inline by the author's own word.
 _CHAPTERS = {
     "WW_ROUNDING_WORDS": re.compile(r"__\w+_r[nzud]\b|##"),
     "WW_SIMD_WORDS": re.compile(r"__v\w+[24]\b|__vi\w+|##"),
     "WW_SPECIAL_WORDS": re.compile(
         r"\b(r?norm\w*|erfc?inv\w*|erfcx\w*|cyl_bessel\w*|(sin|cos|sincos)pif?|rhypotf?)\b|##"
+    ),
+    "WW_INLINE_KERNELS": re.compile(
+        r"inline(__)?\b[^;{}]*\b__global__|\b__global__\b[^;{}]*\b(__)?inline(__)?\b|#\s*define\b.*\binline(__)?\b"
     ),
 }
 

@@ -175,7 +175,10 @@ def test_steps_are_the_oracles(
         compare_step(world, generator)
 
 
-@pytest.mark.parametrize(("taggers", "runners", "observed"), [(2, 3, 2), (10, 100, 0), (10, 100, 10)])
+@pytest.mark.parametrize(
+    ("taggers", "runners", "observed"),
+    [(2, 3, 2), *(pytest.param(10, 100, observed, marks=pytest.mark.heavy) for observed in (0, 10))],
+)
 def test_few_cases_are_too_close_to_compare(taggers: int, runners: int, observed: int) -> None:
     sizes = dict(num_taggers=taggers, num_runners=runners, num_other_agents_observed=max(observed, 1))
     others = dict(use_full_observation=observed == 0, grid_length=20.0, tagging_distance=0.02)

@@ -12,9 +12,15 @@
 #include "cuda/c_math.hpp"
 
 // ---- qualifiers ----------------------------------------------------------------------------------------------------
+// A kernel is inlined where its blocks are run. `inline` saves compilers a second copy of it, which nothing calls;
+// kernel_source.py looks for authors who say so themselves, since C++ takes the word but once.
+#if defined(__OPTIMIZE__) && !defined(WW_INLINE_KERNELS)
+#define __global__ inline
+#else
+#define __global__
+#endif
 #define __host__
 #define __device__
-#define __global__
 #define __constant__
 #define __managed__
 #define __shared__ thread_local

@@ -74,18 +74,14 @@ static void put_before(const Strip& strip, int part, const CellSlabs& slabs, int
   }
 }
 
-// Its product with the weights, and their bias: `finish(a, c, value)` takes it.
-template <class Finish>
-FUSED_INLINE void multiply_before(const Strip& strip, const Layer& layer, const CellSlabs& slabs, int t, float* room,
-                                  Finish finish) {
+// Its product with the weights, and their bias.
+static void multiply_before(const Strip& strip, const Layer& layer, const CellSlabs& slabs, int t, const Output& out,
+                            const LayerScratch& scratch) {
   const float* before = slabs.before + (size_t)t * strip.spread * slabs.size;
-  const int outputs = layer.shape.outputs;
   with_terms(layer, [&](auto terms) {
     using Terms = decltype(terms);
-    const Factors read = along_columns<Terms>(strip.spread, before, slabs.size, layer.shape.inputs, room);
-    product<Terms>(
-        strip.spread, read.numbers, read.stride, 1, read.depth, layer.transposed, outputs, outputs,
-        [&](int c) { return load(layer.bias + c); }, finish);
+    const Factors read = along_columns<Terms>(strip.spread, before, slabs.size, layer.shape.inputs, scratch.factors);
+    multiply_rows<Terms>(layer, strip.spread, read, out, scratch);
   });
 }
 
@@ -98,11 +94,8 @@ static void carry_back(const Strip& strip, const Layer& layer, const float* grad
   with_terms(layer, [&](auto terms) {
     using Terms = decltype(terms);
     const Factors of = along_columns<Terms>(strip.spread, of_step, stride, columns, scratch.factors);
-    product<Terms>(
-        strip.spread, of.numbers, of.stride, 1, of.depth,
-        layer.straight + (size_t)(Terms::in_pairs ? column / 2 : column) * size, size, size,
-        [](int) { return (Vector){}; },
-        [&](int a, int c, Vector value) { store(carry + a * size + c, load(carry + a * size + c) + value); });
+    const float* const weights = layer.straight + (size_t)(Terms::in_pairs ? column / 2 : column) * size;
+    multiply_back<Terms>(strip.spread, of, weights, size, plain, carry, {carry, size, true}, scratch);
   });
 }
 
@@ -129,10 +122,7 @@ static void forward_lstm(const Strip& strip, int part, const Layer& layer, const
   for (int t = 0; t < strip.steps; t++) {
     float* of_step = slabs.gates + (size_t)t * strip.spread * all_gates;
     put_before(strip, part, slabs, t);
-    multiply_before(strip, layer, slabs, t, scratch.factors, [&](int a, int c, Vector value) {
-      float* gate = of_step + (size_t)a * all_gates + c;
-      store(gate, load(gate) + value);
-    });
+    multiply_before(strip, layer, slabs, t, {of_step, all_gates, true}, scratch);
     for (int a = 0; a < strip.spread; a++) {
       const int row = t * strip.spread + a;
       const bool begins = strip.begins_at(row);
@@ -193,8 +183,7 @@ static void forward_gru(const Strip& strip, int part, const Layer& layer, const 
   float* const products = scratch.product;
   for (int t = 0; t < strip.steps; t++) {
     put_before(strip, part, slabs, t);
-    multiply_before(strip, layer, slabs, t, scratch.factors,
-                    [&](int a, int c, Vector value) { store(products + (size_t)a * all_gates + c, value); });
+    multiply_before(strip, layer, slabs, t, {products, all_gates, false}, scratch);
     for (int a = 0; a < strip.spread; a++) {
       const size_t row = (size_t)t * strip.spread + a;
       const float *before = slabs.before + row * size, *said = products + (size_t)a * all_gates;

@@ -92,13 +92,9 @@ template <class Terms>
 FUSED_ALONE void convolve_with(const Layer& layer, int samples, const float* x, int x_stride, float* y,
                                const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
-  with_relu(shape.activation, [&](auto apply) {
-    for_some_patches(shape, samples, [&](int first, int count) {
-      float* const out = y + (size_t)first * shape.outputs;
-      const Factors read = patches_along_columns<Terms>(shape, first, count, x, x_stride, scratch.factors);
-      multiply_rows<Terms>(layer, count, read, scratch,
-                      [&](int r, int c, Vector value) { store(out + r * shape.outputs + c, apply(value)); });
-    });
+  for_some_patches(shape, samples, [&](int first, int count) {
+    const Factors read = patches_along_columns<Terms>(shape, first, count, x, x_stride, scratch.factors);
+    multiply_rows<Terms>(layer, count, read, {y + (size_t)first * shape.outputs, shape.outputs, false}, scratch);
   });
   if (shape.activation == tanh_of) apply_tanh(samples * shape.positions, shape.outputs, y, shape.outputs);
 }

@@ -99,18 +99,12 @@ static void add_gradients(const Head& head, int samples, const float* x, const f
 static void backward(const Head& head, int rows, const float* of_outputs, const float* x, float* to, int activation,
                      bool adds) {
   const int columns = head.layer.in_columns;
-  const auto at_inputs = [&](auto finish) {
-    product<Floats>(
-        rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
-        [&](int r, int c, Vector value) { finish(r * columns + c, value); });
-  };
-  if (adds) {
-    at_inputs([&](int at, Vector value) { store(to + at, load(to + at) + value); });
-    return;
-  }
-  with_gradient_of(activation, [&](auto through) {
-    at_inputs([&](int at, Vector value) { store(to + at, through(load(x + at), value)); });
-  });
+  product<Floats>(
+      rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
+      [&](int r, int c, Vector value) {
+        const int at = r * columns + c;
+        store(to + at, adds ? load(to + at) + value : before_activation(activation, load(x + at), value));
+      });
 }
 
 static void write_gradients(const Head& head, const float* sums, const LayerParameters& parameters) {

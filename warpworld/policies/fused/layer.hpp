@@ -13,15 +13,10 @@ namespace fused {
 
 enum Activation { plain, tanh_of, relu_of };
 
-// Calls `use` with what takes an activation's result and the gradient there to the gradient at its argument.
-template <class Use>
-FUSED_INLINE void with_gradient_of(int activation, Use use) {
-  if (activation == tanh_of)
-    use([](Vector result, Vector g) { return g * (1.0f - result * result); });
-  else if (activation == relu_of)
-    use([](Vector result, Vector g) { return select(result <= 0.0f, (Vector){}, g); });
-  else
-    use([](Vector, Vector g) { return g; });
+// The gradient at an activation's argument, given the activation's result and the gradient there.
+FUSED_INLINE Vector before_activation(int activation, Vector result, Vector gradient) {
+  if (activation == tanh_of) return gradient * (1.0f - result * result);
+  return activation == relu_of ? select(result <= 0.0f, (Vector){}, gradient) : gradient;
 }
 
 // Pieces of one block of memory. Without a block it only counts.
@@ -230,13 +225,28 @@ static float* behind_pairs(const LayerShape& shape, const LayerScratch& scratch)
   return scratch.factors + tile / 2 * (size_t)rounded_up(shape.inputs, lanes);
 }
 
-// The product of some rows and a layer's weights: of the numbers that are not 0 alone, if it looks for them and there are
-// few.
-template <class Terms, class Finish>
-FUSED_INLINE void multiply_rows(const Layer& layer, int rows, const Factors& read, const LayerScratch& scratch,
-                                Finish finish) {
+// Where rows are written, or added to what is there; `stride` numbers from one to the next.
+struct Output {
+  float* rows;
+  int stride;
+  bool adds;
+};
+
+// What follows is compiled once for all that calls it, since products take long to compile.
+
+// The product of some rows and a layer's weights, with its bias, through its relu if it has one; a tanh's part comes after.
+// Numbers that are not 0 alone are multiplied, if the layer looks for them and there are few.
+template <class Terms>
+FUSED_ALONE void multiply_rows(const Layer& layer, int rows, const Factors& read, const Output& out,
+                               const LayerScratch& scratch) {
   const int outputs = layer.shape.outputs;
+  const Vector least = all(layer.shape.activation == relu_of ? 0.0f : -__builtin_inff());
   const auto initial = [&](int c) { return load(layer.bias + c); };
+  const auto finish = [&](int r, int c, Vector value) {
+    float* const at = out.rows + r * out.stride + c;
+    value = larger(least, value);
+    store(at, out.adds ? load(at) + value : value);
+  };
   Few few{scratch.few};
   if (seeks_few(layer.shape) && find_few(rows, read.numbers, read.stride, read.depth, few))
     product_of_few<Terms>(few, rows, read.numbers, read.stride, layer.transposed, outputs, outputs, initial, finish);
@@ -245,7 +255,30 @@ FUSED_INLINE void multiply_rows(const Layer& layer, int rows, const Factors& rea
                    [&] { fetch_some(*scratch.ahead); });
 }
 
-// Adds what some rows say of the gradient of a layer's weights, in the same way.
+// The product of some rows' gradients and weights as they lie in `straight`: through the activation that gave the rows `x`,
+// which lie as those of `out` do, or added.
+template <class Terms>
+FUSED_ALONE void multiply_back(int rows, const Factors& of, const float* weights, int columns, int activation,
+                               const float* x, const Output& out, const LayerScratch& scratch) {
+  product<Terms>(
+      rows, of.numbers, of.stride, 1, of.depth, weights, columns, columns, [](int) { return (Vector){}; },
+      [&](int r, int c, Vector value) {
+        const int at = r * out.stride + c;
+        float* const to = out.rows + at;
+        store(to, out.adds ? load(to) + value : before_activation(activation, load(x + at), value));
+      },
+      [&] { fetch_some(*scratch.ahead); });
+}
+
+// Adds the transposed product of rows that were multiplied and of gradients.
+template <class Terms>
+FUSED_ALONE void add_product(const Factors& read, int inputs, const Factors& of, int outputs, float* sums,
+                             int sums_stride) {
+  add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs, sums,
+                                sums_stride);
+}
+
+// Adds what some rows say of the gradient of a layer's weights; of few numbers as above.
 template <class Terms>
 FUSED_INLINE void add_multiplied(const Layer& layer, const Factors& read, const Factors& of, float* sums,
                                  const LayerScratch& scratch) {
@@ -255,8 +288,7 @@ FUSED_INLINE void add_multiplied(const Layer& layer, const Factors& read, const 
     add_transposed_product_of_few<Terms>(few, read.depth, read.numbers, read.stride, of.numbers, of.stride, outputs, sums,
                                          outputs);
   else
-    add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs, sums,
-                                  outputs);
+    add_product<Terms>(read, inputs, of, outputs, sums, outputs);
 }
 
 // Adds the gradient of weights, given rows of what they multiplied and of the gradient at what came out.
@@ -269,31 +301,18 @@ FUSED_INLINE void add_weights_gradient(int samples, const float* x, int x_stride
     const Factors read = along_rows<Terms>(some, x + (size_t)first * x_stride, x_stride, inputs, room);
     const Factors of = along_rows<Terms>(some, d + (size_t)first * d_stride, d_stride, outputs,
                                          room + tile / 2 * rounded_up(inputs, lanes));
-    add_transposed_product<Terms>(read.depth, read.numbers, read.stride, 1, inputs, of.numbers, of.stride, outputs, sums,
-                                  sums_stride);
+    add_product<Terms>(read, inputs, of, outputs, sums, sums_stride);
   }
 }
 
 // ---- a linear layer's products --------------------------------------------------------------------------------------
-// Calls `use` with what goes behind a product: a relu's part of it. A tanh's comes after.
-template <class Use>
-FUSED_INLINE void with_relu(int activation, Use use) {
-  if (activation == relu_of)
-    use([](Vector x) { return larger((Vector){}, x); });
-  else
-    use([](Vector x) { return x; });
-}
-
 template <class Terms>
 FUSED_ALONE void forward_with(const Layer& layer, int rows, const float* x, int x_stride, float* y, int y_stride,
                               const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
   float* const out = y + shape.out_column;
-  with_relu(shape.activation, [&](auto apply) {
-    const Factors read = along_columns<Terms>(rows, x + shape.in_column, x_stride, shape.inputs, scratch.factors);
-    multiply_rows<Terms>(layer, rows, read, scratch,
-                    [&](int r, int c, Vector value) { store(out + r * y_stride + c, apply(value)); });
-  });
+  const Factors read = along_columns<Terms>(rows, x + shape.in_column, x_stride, shape.inputs, scratch.factors);
+  multiply_rows<Terms>(layer, rows, read, {out, y_stride, false}, scratch);
   if (shape.activation == tanh_of) apply_tanh(rows, shape.outputs, out, y_stride);
 }
 
@@ -314,21 +333,9 @@ template <class Terms>
 FUSED_ALONE void backward_with(const Layer& layer, int rows, const float* d, int d_stride, const float* x, float* to,
                                int x_stride, int activation, bool adds, const LayerScratch& scratch) {
   const LayerShape& shape = layer.shape;
-  const auto at_inputs = [&](auto finish) {
-    const Factors of = along_columns<Terms>(rows, d + shape.out_column, d_stride, shape.outputs, scratch.factors);
-    product<Terms>(
-        rows, of.numbers, of.stride, 1, of.depth, layer.straight, layer.in_columns, layer.in_columns,
-        [](int) { return (Vector){}; },
-        [&](int r, int c, Vector value) { finish(r * x_stride + shape.in_column + c, value); },
-        [&] { fetch_some(*scratch.ahead); });
-  };
-  if (adds) {
-    at_inputs([&](int at, Vector value) { store(to + at, load(to + at) + value); });
-    return;
-  }
-  with_gradient_of(activation, [&](auto through) {
-    at_inputs([&](int at, Vector value) { store(to + at, through(load(x + at), value)); });
-  });
+  const Factors of = along_columns<Terms>(rows, d + shape.out_column, d_stride, shape.outputs, scratch.factors);
+  multiply_back<Terms>(rows, of, layer.straight, layer.in_columns, activation, x + shape.in_column,
+                       {to + shape.in_column, x_stride, adds}, scratch);
 }
 
 }  // namespace fused

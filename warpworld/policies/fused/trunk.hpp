@@ -154,9 +154,7 @@ static void backward_cell(const Layer& layer, const Strip& strip, const CellSlab
 
 // A gradient that was added up goes through the activation that made its slab.
 static void through_activation(int activation, const float* x, float* d, size_t count) {
-  with_gradient_of(activation, [&](auto through) {
-    for (size_t i = 0; i < count; i += lanes) store(d + i, through(load(x + i), load(d + i)));
-  });
+  for (size_t i = 0; i < count; i += lanes) store(d + i, before_activation(activation, load(x + i), load(d + i)));
 }
 
 // Gradients that are added up begin with zeros.
