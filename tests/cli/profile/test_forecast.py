@@ -78,8 +78,10 @@ def test_an_iteration_is_what_a_hand_counts(found: Forecast) -> None:
     assert found.env_steps == ENVS * STEPS and found.parts() == [Span(ROLLOUT), Span(UPDATE, "agent")]
     nodes = {line.node.name: line for line in found.of(Span(ROLLOUT)) if line.node.grid}
     assert {name: line.count for name, line in nodes.items()} == {**dict.fromkeys(OF_A_STEP, STEPS), "add_episodes": 1}
-    assert nodes["act"].node.flop == 2 * ENVS * ACTOR
     state = seen = 4 * 4
+    # actions, and a row of observations, actions and log-probabilities; flags, counters and what is not there
+    assert nodes["act"].node.flop == 2 * ENVS * ACTOR
+    assert nodes["act"].node.written == ENVS * (4 + seen + 4 + 4) + ENVS * (1 + 4) + 4 + (4 + 4 + 1)
     step = nodes["step"].node
     assert (step.read, step.written) == (ENVS * (7 * 4 + state), ENVS * (state + seen + 4 + 2))
     assert step.grid == "1 x 128"  # 32 envs to a warp

@@ -154,17 +154,18 @@ class Updates:
 
     def _learn(self, progress: Progress, is_timed: bool) -> None:
         self.seconds = Metrics()
-        began, spent = time.perf_counter(), dict[str, float]()
+        began, spent, found = time.perf_counter(), dict[str, float](), dict[str, Mapping[str, Tensor]]()
         with self._products(), self._together() as begun:
             for name, algorithm in self._algorithms.items():
                 own_began = time.perf_counter()
                 with span(UPDATE, name):
-                    found = algorithm.learn(progress)
-                self._measurements.take(name, found, algorithm.charts())
+                    found[name] = algorithm.learn(progress)
                 if is_timed:
                     self._wait()
                     spent[name] = time.perf_counter() - own_began
             are_common = bool(begun)
+        for name, algorithm in self._algorithms.items():
+            self._measurements.take(name, found[name], algorithm.charts())
         if not is_timed:
             return
         self._wait()  # for those that have just run together
