@@ -11,6 +11,7 @@ import torch
 
 from warpworld.environment import get_environment
 from warpworld.trainers.replay import Priorities
+from warpworld.trainers.replay.priorities import FAN
 from warpworld.world import World
 from warpworld.world.random import philox
 
@@ -73,6 +74,15 @@ def test_items_are_those_that_numpy_finds() -> None:
         items = drawn.items()
         assert np.array_equal(items, np.searchsorted(running, targets, side="right"))
         np.testing.assert_allclose(drawn.numpy("batch_shares"), leaves[items] / running[-1], rtol=1e-6)
+
+
+def test_what_rounding_leads_past_the_end_is_the_last_leaf_above_0() -> None:
+    leaves = random_leaves()
+    drawn, blocks = Drawn(leaves), leaves[: BATCH * FAN].reshape(BATCH, FAN)
+    drawn.array("batch_items").copy_(torch.arange(BATCH) * FAN)
+    drawn.array("batch_rests").copy_(torch.from_numpy(blocks.sum(1, dtype=np.float64)))
+    drawn.world.program([drawn.priorities.step("draw_items")])()
+    assert np.array_equal(drawn.numpy("batch_items") % FAN, [np.flatnonzero(block)[-1] for block in blocks])
 
 
 def test_frequencies_are_those_of_the_leaves() -> None:

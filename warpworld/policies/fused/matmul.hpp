@@ -38,8 +38,8 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
   }
 }
 
-// C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes). Among other loops its sums would wait in
-// memory: each caller has a function of its own.
+// C = A B: `rows` (a multiple of row_block) x `columns` (a multiple of lanes). Each caller has a function of its
+// own: among other loops GCC may keep sums in memory, and it compiles for longer.
 template <class Terms, class Initial, class Finish, class Between = void (*)()>
 FUSED_ALONE void product(int rows, const float* a, int row_stride, int step, int depth, const float* b, int b_stride,
                          int columns, Initial initial, Finish finish, Between between = [] {}) {
