@@ -83,7 +83,9 @@ class Battle(Environment):
         side, orders = p.map_size + 2 * p.view_radius, self._orders()
         return [
             Array("cells", "int32", (side * side,), per="env", bounds=(0, orders << 4), doc="the map with a margin"),
-            Array("planes", "uint8", (4, side * side), per="env", doc="what is seen of a cell: red, its hp, blue, its hp"),
+            Array(
+                "planes", "uint8", (4, side * side), per="env", doc="what is seen of a cell: red, its hp, blue, its hp"
+            ),
             Array("place", "int32", bounds=(-1, side * side - 1), doc="its index into cells, -1 once dead"),
             Array("hp", "float32", bounds=(0, p.max_hp), doc="hit points"),
             Array("kills", "int32", bounds=(0, p.army_size), metric="last", doc="of this soldier in the episode"),
@@ -92,8 +94,12 @@ class Battle(Environment):
             Array("left", "int32", (2,), per="env", bounds=(0, p.army_size), doc="living soldiers, red and blue"),
             Array("red_won", "bool", per="env", metric="last", doc="more red than blue soldiers are left"),
             Array("turn", "int32", per="env", bounds=(0, orders - 1), doc="the order in which soldiers come next step"),
-            _table("reach", self._offsets(), "of red and blue, cells on in `cells`, times two, and one more for a strike"),
-            _table("circle", self._view(), "of a view, in rows of 16 at least: all bits where a soldier sees, else none"),
+            _table(
+                "reach", self._offsets(), "of red and blue, cells on in `cells`, times two, and one more for a strike"
+            ),
+            _table(
+                "circle", self._view(), "of a view, in rows of 16 at least: all bits where a soldier sees, else none"
+            ),
             _table("walls", self._walls(), "of the map with its margin: all bits where a wall is, else none"),
             _table("formation", formation.places, "column and row of each soldier at the start"),
             _table("slack", np.array([formation.slack]), "rows by which an army may start further down"),
