@@ -33,6 +33,7 @@ class Streams:
         self._waiting: list[Work] = []
         self._done = 0  # pieces of the lagging stream's work
         self._is_catching_up = False
+        self._call: Late | None = None  # the call whose work is being recorded
 
     @contextmanager
     def on(self, stream: int) -> Iterator[None]:
@@ -84,11 +85,13 @@ class Streams:
 
     # ---- work --------------------------------------------------------------------------------------------------------
     def do(self, work: Work) -> None:
-        """Do a piece of work, now or as late as possible."""
-        if self.lags:
+        """Do a piece of work, now or as late as possible; what a call of torch's launches keeps its place in it."""
+        if not self.lags:
+            work()
+        elif self._call is None:
             self._waiting.append(work)
         else:
-            work()
+            self._call.work.append(work)
 
     def launch(self, work: Work) -> None:
         """Launch a kernel, now or as late as possible."""
@@ -97,13 +100,21 @@ class Streams:
     def read(self) -> None:
         """Do what the current stream has been given: the host reads a result."""
         if self.lags:
+            if self._call is not None:
+                self._waiting.append(self._call.undone())
             self.catch_up()
 
     def call(self, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Call a function of torch's whose work waits; what it returns holds numbers once the work is done."""
+        if self._call is not None:  # within another call, which records all of it
+            return function(*args, **kwargs)
         with Late(self) as late:
-            made = function(*args, **kwargs)
-        self.do(late.undone())
+            self._call = late
+            try:
+                made = function(*args, **kwargs)
+            finally:
+                self._call = None
+        self._waiting.append(late.undone())
         return made
 
 
@@ -120,7 +131,6 @@ class Late(Recording):
 
     def reads(self) -> None:
         """Do all that the result depends on, since Python asks for it."""
-        self._streams.do(self.undone())
         self._streams.read()
 
     def undone(self) -> Work:

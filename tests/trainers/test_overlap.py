@@ -25,7 +25,7 @@ from warpworld.runs import Run
 from warpworld.trainers.algorithms import OnPolicy, Progress
 from warpworld.trainers.algorithms.ppo import PPO, PPOSettings
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.overlap import copy_policies, updates
+from warpworld.trainers.overlap import copy_policies
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend
@@ -63,7 +63,7 @@ def check_order(data: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     config = overlapped(data, torch_threads=1)
     at_once = trained(config)
     for kind in (UpdateFirst, RolloutFirst):
-        monkeypatch.setattr(updates, "choose_beside", lambda world, kind=kind: kind())
+        monkeypatch.setattr("warpworld.trainers.trainer.choose_beside", lambda world, kind=kind: kind())
         assert trained(config) == at_once, kind
 
 

@@ -13,19 +13,25 @@ from tests.stand_in.driver import StandIn
 from tests.stand_in.streams import STREAMS
 from tests.trainers.overlapped import RolloutFirst, overlapped, result, trained
 from tests.trainers.test_overlap import BY_HAND, CARTPOLE, CONFIGS, by_hand, check_resumes
-from tests.trainers.test_resumed_runs import DQN
+from tests.trainers.test_resumed_runs import DQN, ONE
 from warpworld.errors import ConfigError
 from warpworld.managers.cuda.driver import driver_of
 from warpworld.trainers.collecting import Collector
-from warpworld.trainers.overlap import updates
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
 pytestmark = [pytest.mark.stand_in, pytest.mark.usefixtures("whole_products")]
 
 SELDOM_READ = {"saving": {"log_every": 3, "checkpoint_every": 100}}  # else the host waits for every update
+RUNS = {
+    **CONFIGS,
+    "minimal gru": {
+        "name": "cartpole",
+        "policy": {"agent": {**ONE, "model": {"recurrent": "mingru", "recurrent_size": 8}}},
+    },
+}
 FIRST = (
-    *("cartpole", "stacks of frames", "self-play", "target_kl", "gru, frozen gru and v-trace"),
+    *("minimal gru", "cartpole", "stacks of frames", "self-play", "target_kl", "gru, frozen gru and v-trace"),
     *("agents that leave", "mappo with popart and a memory", "r2d2"),
 )
 
@@ -76,12 +82,12 @@ def written_by_both(trainer: Trainer) -> set[str]:
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("bf16_everywhere")
-@pytest.mark.parametrize("name", often(FIRST, CONFIGS))
+@pytest.mark.parametrize("name", often(FIRST, RUNS))
 def test_two_streams_give_what_one_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever of them lags, as far as events allow; and they write no scratch in common, which is no state."""
-    config = overlapped({**CONFIGS[name], **SELDOM_READ}, torch_threads=1)
+    config = overlapped({**RUNS[name], **SELDOM_READ}, torch_threads=1)
     with monkeypatch.context() as patch:
-        patch.setattr(updates, "choose_beside", Watched)
+        patch.setattr("warpworld.trainers.trainer.choose_beside", Watched)
         trainer, metrics = Trainer(config), list[dict[str, object]]()
         trainer.train(None, metrics.append)
     assert written_by_both(trainer) == set()

@@ -27,7 +27,7 @@ from warpworld.trainers.collecting import AtTheEnd, EpisodeMetrics, EpisodeStati
 from warpworld.trainers.evaluations import Evaluations
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
-from warpworld.trainers.overlap import Updates, copy_policies
+from warpworld.trainers.overlap import Updates, choose_beside, copy_policies
 from warpworld.trainers.precisions import check_precision, products_of_run
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.spans import CHECKS, OTHER, ROLLOUT, span
@@ -121,10 +121,10 @@ class Trainer:
         self.population = population_of(self.algorithms)
         self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
         # the collector, and what acts and learns in it
-        beside = None if self.acting is None else self._join_update
+        join = None if self.acting is None else self._join_update
         learning = self.policies, self.algorithms
         slots = self.league.slots if self.population is None else self.population.slots
-        self.collector = build_collector(config, self.world, *learning, slots, self.acting, beside)
+        self.collector = build_collector(config, self.world, *learning, slots, self.acting, join)
         fuse_copies(config, self.world, self.league.modules)
         # statistics and checkpoints
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
@@ -138,8 +138,9 @@ class Trainer:
         measured = self.episodes, self.own_metrics
         captures = self.collector.graph_steps > 0
         self._measurements = Measurements(config, self.world, *measured, self.processes, captures)
-        running = self._products, self.acting, self.world, self._wait, self.collector.together
-        self.updates = Updates(self.algorithms, self._measurements, *running)
+        beside, together = choose_beside(self.world), self.collector.together
+        taken = self._measurements, self._products, self.acting
+        self.updates = Updates(self.algorithms, *taken, beside, self.world.random_state, self._wait, together)
 
     def _join_update(self) -> None:
         """Let what follows come after the update beside the present rollout."""

@@ -16,9 +16,8 @@ from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms import Algorithm, Progress
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.overlap.acting_policies import ActingPolicies
-from warpworld.trainers.overlap.beside import choose_beside
+from warpworld.trainers.overlap.beside import Beside
 from warpworld.trainers.spans import UPDATE, span
-from warpworld.world import World
 
 
 class Updates:
@@ -36,7 +35,8 @@ class Updates:
         measurements: takes what updates give.
         products: contexts of the run's precision.
         acting: copies of the policies that act; None without overlap.
-        world: in which they act.
+        beside: runs updates beside rollouts.
+        random_state: gives the state of torch's generator of the device.
         wait: waits for the device.
         together: gives a context in which updates may be begun only, and then run as one CUDA graph at its end; with
             a list of those.
@@ -48,15 +48,15 @@ class Updates:
         measurements: Measurements,
         products: Callable[[], AbstractContextManager[Any]],
         acting: ActingPolicies | None,
-        world: World,
+        beside: Beside,
+        random_state: Callable[[], Tensor],
         wait: Callable[[], None],
         together: Callable[[], AbstractContextManager[Sequence[object] | None]] = nullcontext,
     ) -> None:
         self._algorithms, self._measurements, self._products = algorithms, measurements, products
-        self._acting, self._wait, self._together = acting, wait, together
-        self._random_state = world.random_state
+        self._acting, self._beside, self._together = acting, beside, together
+        self._random_state, self._wait = random_state, wait
         self._progress: Progress | None = None
-        self._beside = choose_beside(world)
         self._random: Tensor | None = None  # state of torch's generator when updates were begun
         self.seconds = Metrics()
         self.waited = 0.0
