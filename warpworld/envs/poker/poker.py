@@ -38,24 +38,13 @@ class Poker(Environment):
     def arrays(self) -> Sequence[Array]:
         """Cards, moves and chips."""
         rules = self.rules
-        most = ((rules.raises * rules.bet) * (2**rules.rounds - 1)) + 1
+        most = rules.raises * rules.bet * (2**rules.rounds - 1) + 1
+        cards, moves = (rules.rounds + 1,), (rules.rounds, rules.moves)
         return [
             Array(
-                "cards",
-                "uint8",
-                (rules.rounds + 1,),
-                per="env",
-                bounds=(0, rules.deck - 1),
-                doc="first's, second's, public",
+                "cards", "uint8", cards, per="env", bounds=(0, rules.deck - 1), doc="both players', then public ones"
             ),
-            Array(
-                "moves",
-                "uint8",
-                (rules.rounds, rules.moves),
-                per="env",
-                bounds=(0, rules.choices),
-                doc="choice + 1, 0 none yet",
-            ),
+            Array("moves", "uint8", moves, per="env", bounds=(0, rules.choices), doc="choice plus one, 0 for none yet"),
             Array("round", "int32", per="env", bounds=(0, rules.rounds - 1), doc="number of the round"),
             Array("num_moves", "int32", per="env", bounds=(0, rules.moves), doc="moves of the round"),
             Array("num_raises", "int32", per="env", bounds=(0, rules.raises), doc="raises of the round"),

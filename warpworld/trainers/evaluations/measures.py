@@ -66,7 +66,7 @@ def _at_random(heads: tuple[int, ...]) -> Probabilities:
 def _measured(environment: Environment, probabilities: Mapping[str, Probabilities]) -> dict[str, float]:
     where = f"{environment.name}: measure()"
     try:
-        given = environment.measure(probabilities)
+        given: Any = environment.measure(probabilities)
     except Exception as error:  # a user's code, which may raise anything
         raise DeclarationError(f"{where} fails: {type(error).__name__}: {error}") from error
     if not isinstance(given, Mapping):
