@@ -310,6 +310,7 @@ def test_a_minibatch_is_few_nodes_of_its_update_s_graph() -> None:
     assert max(updates) <= 7 * 160  # with targets, passes and diagnostics
 
 
+@pytest.mark.long
 @pytest.mark.stand_in
 def test_a_rate_that_follows_the_divergence_is_not_read_between_steps(stand_in: StandIn) -> None:
     names, settings = ("tagger", "runner"), {"anneal_lr": "false", "desired_kl": 0.01, "kl_coef": 0.1}
