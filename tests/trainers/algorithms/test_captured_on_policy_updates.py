@@ -316,6 +316,7 @@ def test_an_update_is_few_nodes_of_its_graph() -> None:
     assert update <= 60 * len(learners)
 
 
+@pytest.mark.long
 @pytest.mark.stand_in
 def test_a_rate_that_follows_the_divergence_is_not_read_between_steps(stand_in: StandIn) -> None:
     names, settings = ("tagger", "runner"), {"anneal_lr": "false", "desired_kl": 0.01, "kl_coef": 0.1}
