@@ -15,7 +15,7 @@ from warpworld.environment import get_environment
 from warpworld.environment.game_tree import CHANCE, END
 from warpworld.envs.poker.rules import Position
 
-GAMES = {"kuhn_poker": 5, "leduc_poker": 5 + 4 * 5 * 2}
+GAMES = ("kuhn_poker", "leduc_poker")
 each_game = pytest.mark.parametrize("game", GAMES)
 
 
@@ -37,8 +37,9 @@ def dealt(position: Position, deal: tuple[int, ...]) -> Position:
     return position
 
 
-@pytest.mark.long
-@each_game
+@pytest.mark.parametrize(
+    "game", ["kuhn_poker", pytest.param("leduc_poker", marks=[pytest.mark.long, pytest.mark.heavy])]
+)
 def test_every_course_of_every_deal(game: str) -> None:
     """Masks, what movers see, rewards and ends are those of the rules, all of them stepped side by side."""
     rules = get_environment(game)().rules

@@ -58,6 +58,7 @@ def by_hand(policies: list[Policy | None]) -> float:
     return tree.exploitability(found)
 
 
+@pytest.mark.long
 def test_an_evaluation_logs_it_and_the_command_prints_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = kuhn()
     run = Run.create(config, tmp_path)
