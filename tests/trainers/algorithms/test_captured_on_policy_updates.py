@@ -252,7 +252,7 @@ def test_the_same_graphs_serve_updates_of_any_number_of_epochs(way: str, monkeyp
 
     monkeypatch.setattr(OnPolicy, "learn", note)
     trained(ENDING[way], 4)
-    assert len(numbers) == 6 and {1, 2, 4} <= set(numbers)
+    assert len(numbers) == 6 and 4 in numbers and min(numbers) in (1, 2)  # all epochs, and some left out
 
 
 def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
