@@ -28,9 +28,6 @@ from warpworld.trainers.processes import ALONE, ProcessGroup
 class OnPolicy(WithLoss):
     """Learns from rollouts: rows are shuffled into minibatches, one step of the optimiser each.
 
-    Among several processes each adds up what its own rows say, and one sum over all of them a minibatch makes it what a
-    single process with all rows would have; the weights stay the same in all, bit for bit.
-
     Attributes:
         acted: the policy with the weights that acted: itself, or with ``trainer.overlap`` a copy.
         now: the settings of the present update, with the values of schedules.
@@ -138,24 +135,13 @@ class OnPolicy(WithLoss):
     ) -> dict[str, Tensor]:
         """Learn from a rollout: ``num_epochs`` passes in a new order, each in ``num_minibatches`` steps.
 
-        Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
-        are captured they are shuffled with the others, and count for nothing. The host waits for the
-        device once at the start where rows have a mask and no graph is captured, and with PPO's ``target_kl`` between
-        two epochs. A normaliser takes
-        the rows in when all is done.
-
         Args:
             batch: rows on the policy's device, sequences for a recurrent policy.
-            permutations: what they are drawn from, and nothing else, in the same state in all processes; or what gives
-                them.
-            recomputed: what gives new value targets for all rows of the batch, by the present weights, before each pass
-                but the first; None keeps the batch's. They are written over the batch's.
+            permutations: as of ``Updates.from_rows``.
+            recomputed: likewise.
 
         Returns:
-            ``diagnostics`` by name, () float32 each, on the policy's device. Those of the loss and the
-            gradient's length before clipping are means over all minibatches of the update; explained_variance is
-            1 - Var(returns - values) / Var(returns) of ``batch.values``, 0 where the returns do not differ. All are 0
-            if no row counts.
+            ``diagnostics`` by name, copies of ``Updates.latest_diagnostics``.
         """
         self.updates.from_rows(batch, permutations, recomputed)
         return {name: value.clone() for name, value in self.updates.latest_diagnostics().items()}

@@ -20,6 +20,9 @@ from warpworld.trainers.algorithms.updates.updates import Updates
 class SharedUpdates(Updates):
     """Updates in which processes add their gradients up: the weights stay the same in all of them, bit for bit.
 
+    Each adds up what its own rows say, and one sum over all processes a minibatch makes it what a single process with
+    all rows would have.
+
     Args:
         learner: the algorithm; its ``now`` leaves advantages as they are, since they are normalised here.
         gradients: computes the gradients of its minibatches.

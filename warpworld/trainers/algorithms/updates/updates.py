@@ -55,11 +55,29 @@ class Updates:
         self._run(lambda: self._begin_with_rollout(generator), self.learner.recomputes_targets)
 
     def from_rows(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
-        """Update once from rows; arguments as of ``OnPolicy.update``."""
+        """Update once from rows.
+
+        Rows that do not count are dropped first; of a recurrent policy, sequences in which none does. Where CUDA graphs
+        are captured they are shuffled with the others, and count for nothing. The host waits for the device once at the
+        start where rows have a mask and no graph is captured, and with PPO's ``target_kl`` between two epochs. A
+        normaliser takes the rows in when all is done.
+
+        Args:
+            batch: rows on the policy's device, sequences for a recurrent policy.
+            permutations: what they are drawn from, and nothing else, in the same state in all processes; or what gives
+                them.
+            recomputed: what gives new value targets for all rows of the batch, by the present weights, before each pass
+                but the first; None keeps the batch's. They are written over the batch's.
+        """
         self._run(lambda: self._begin(batch, permutations, recomputed), recomputed is not None)
 
     def latest_diagnostics(self) -> dict[str, Tensor]:
-        """The diagnostics of the latest update by name, () float32 each, until the next."""
+        """The diagnostics of the latest update by name, () float32 each on the policy's device, until the next.
+
+        Those of the loss and the gradient's length before clipping are means over all minibatches of the update;
+        explained_variance is 1 - Var(returns - values) / Var(returns) of the rows' values, 0 where the returns do not
+        differ. All are 0 if no row counts.
+        """
         return dict(zip(self.diagnostics, self._found.unbind(), strict=True))
 
     def set_learning_rate(self, rate: float) -> None:
