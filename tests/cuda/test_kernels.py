@@ -26,6 +26,7 @@ def numbers(num_envs: int, num_agents: int) -> dict[str, np.ndarray]:
 
 
 # ---- headers ---------------------------------------------------------------------------------------------------------
+@pytest.mark.cpu_backend
 @pytest.mark.parametrize(
     "before", ['extern "C" __global__ inline', "inline __global__", "static __inline__ __global__"]
 )

@@ -42,7 +42,7 @@ def let_rollouts_take(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
         now[0] += seconds
 
     monkeypatch.setattr(Collector, "collect", collected)
-    monkeypatch.setattr(module, "time", types.SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(module, "time", types.SimpleNamespace(perf_counter=lambda: now[0], process_time=lambda: now[0]))
 
 
 @pytest.fixture(autouse=True)
