@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+import pytest
 import torch
 
 import warpworld
+from tests.trainers.recorded import batches_of
+from warpworld.config import config_from_dict
+from warpworld.trainers.algorithms.on_policy import OnPolicy
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.collecting.collector import Collector
+from warpworld.trainers.trainer import Trainer
 
 EPOCHS, ROWS = 3, 41
 
@@ -18,8 +25,12 @@ def made(rows: int = ROWS, passes: int = 1) -> DeviceInputs:
     return inputs
 
 
+def write(inputs: DeviceInputs, seed: int) -> None:
+    inputs.write(torch.from_numpy(inputs.words(torch.Generator().manual_seed(seed), [0.25, -3.0])))
+
+
 def drawn(inputs: DeviceInputs, seed: int) -> torch.Tensor:
-    inputs.write(torch.Generator().manual_seed(seed), [0.25, -3.0])
+    write(inputs, seed)
     return torch.stack([inputs.permutation(torch.tensor([epoch])).clone() for epoch in range(EPOCHS)])
 
 
@@ -59,7 +70,7 @@ def test_every_order_of_three_rows_is_drawn_as_often() -> None:
 def test_several_passes_are_drawn_at_once() -> None:
     """The same ones as one by one."""
     inputs = made(passes=EPOCHS)
-    inputs.write(torch.Generator().manual_seed(1), [0.25, -3.0])
+    write(inputs, 1)
     together = inputs.permutation(torch.tensor([0])).view(EPOCHS, ROWS)
     assert torch.equal(together, drawn(made(), 1))
 
@@ -72,3 +83,26 @@ def test_every_row_comes_to_every_place_as_often() -> None:
             counts[torch.arange(ROWS), order.cpu()] += 1
     expected = 1800 / ROWS
     assert float(((counts - expected) ** 2 / expected).sum()) < 1780
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["pass by pass", "all at once"])
+def test_orders_may_be_given(at_once: bool) -> None:
+    """A function gives the order of a pass, or of all, and is asked for no more."""
+    policy = {"agent": {"num_minibatches": 2, "update_epochs": EPOCHS}}
+    trainer = {"num_envs": 5, "num_steps": 8, "total_env_steps": 400, "device": "auto"}
+    config = config_from_dict({"name": "cartpole", "trainer": trainer, "policy": policy})
+    orders = torch.stack([torch.randperm(40, generator=torch.Generator().manual_seed(k)) for k in range(EPOCHS)])
+    asked, weights = list[int](), []
+    for size in (1, EPOCHS if at_once else 1):
+        made = Trainer(config)
+        made.collector.collect()
+        learner, here = cast(OnPolicy, made.algorithms["agent"]), made.world.device
+
+        def given(number: torch.Tensor, size: int = size, here: torch.device = here) -> torch.Tensor:
+            asked.append(int(number))
+            return orders[int(number) : int(number) + size].flatten().to(here)
+
+        learner.update(batches_of(made, "agent")["agent"], given)
+        weights.append(learner.parameters.vector.detach().clone())
+    assert torch.equal(*weights)
+    assert asked[:EPOCHS] == list(range(EPOCHS)) and asked[EPOCHS:] == ([0] if at_once else list(range(EPOCHS)))

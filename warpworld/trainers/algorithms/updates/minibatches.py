@@ -17,8 +17,23 @@ from warpworld.trainers.algorithms.experience import NORM_EPS, Batch, Experience
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
 
-Permutation = torch.Generator | Callable[[], Tensor]
-"""A generator to draw permutations from; or a function that gives the next one, (rows,) int64."""
+Permutation = torch.Generator | Callable[[int], Tensor]
+"""A generator to draw permutations from; or a function from how many passes of an epoch come before one to the numbers of
+that one, (rows,) int64, or of all its passes."""
+
+
+def given_numbers(given: Callable[[int], Tensor], passes: int, size: int) -> Tensor:
+    """Numbers of all passes of an epoch.
+
+    Args:
+        given: gives those of a pass, or of all.
+        passes: how many there are.
+        size: numbers of a pass.
+    """
+    first = given(0)
+    if passes == 1 or first.numel() != size:
+        return first
+    return torch.cat([first, *map(given, range(1, passes))])
 
 
 @dataclass(frozen=True)
@@ -97,8 +112,8 @@ class Minibatches:
 
         Args:
             permutations: the generator that a permutation of ``total`` numbers is drawn from, or where the rows are on
-                a GPU, its seed; or what gives such a permutation, on the rows' device.
-            passes: how many the epoch has; more than one where this is the only process, and its rows are on the cpu.
+                a GPU, its seed; or what gives such permutations, on the rows' device.
+            passes: how many the epoch has; more than one where this is the only process.
         """
         return self._epoch(self._order(permutations, passes), passes)
 
@@ -110,12 +125,15 @@ class Minibatches:
         self.rows.rows.returns.copy_(self._kept(self._batch.with_columns(returns=returns)).rows.returns)
 
     def _order(self, permutations: Permutation, passes: int) -> Tensor:
-        """A permutation of the rows, on their device: shuffling on the host would keep a GPU waiting."""
+        """Permutations of the rows, on their device: shuffling on the host would keep a GPU waiting."""
         if not isinstance(permutations, torch.Generator):
-            return permutations()
+            return given_numbers(permutations, passes, self.total)
         generator = permutations
         if self._device.type == "cpu":
             return self._shuffler(self.total, self._parts, generator, passes)
+        return torch.cat([self._order_on_gpu(generator) for _ in range(passes)])
+
+    def _order_on_gpu(self, generator: torch.Generator) -> Tensor:
         if generator.device.type == self._device.type:
             return torch.randperm(self.total, generator=generator, device=self._device)
         seed = int(torch.randint(2**62, (), generator=generator, device=generator.device))

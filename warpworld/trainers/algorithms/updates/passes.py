@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,7 +11,7 @@ from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 
 Permutations = torch.Generator | Callable[[Tensor], Tensor]
 """A generator to draw from; or a function from a pass's number, (1,) int64, to what that gives: a permutation of its
-rows, (rows,) int64, or uniform numbers where segments are drawn."""
+rows, (rows,) int64, or uniform numbers where segments are drawn; or to those of all passes, one behind the other."""
 RecomputedTargets = Callable[[], Tensor]
 """Gives new value targets of all rows, (rows,) float32."""
 
@@ -64,10 +63,13 @@ class Passes:
 
     def shuffle(self, count: int) -> Epoch:
         """The minibatches of the present pass, or of more of them."""
-        permutations = self._permutations
-        if not isinstance(permutations, torch.Generator):
-            permutations = partial(permutations, self._done)
-        return self.minibatches.shuffle(permutations, count)
+        generator = self._permutations if isinstance(self._permutations, torch.Generator) else None
+        return self.minibatches.shuffle(generator or self._given, count)
+
+    def _given(self, behind: int) -> Tensor:
+        """What the function that was given says of the present pass, or of one so many behind it."""
+        assert not isinstance(self._permutations, torch.Generator)
+        return self._permutations(self._done + behind if behind else self._done)
 
     def end(self, rows: Tensor, count: int) -> None:
         """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""

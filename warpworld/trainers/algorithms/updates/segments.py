@@ -11,12 +11,14 @@ over the N segments in which a row counts. No minibatch has a segment twice; eac
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.settings import SegmentDraws
-from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches, Permutation
+from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches, Permutation, given_numbers
 from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
 
@@ -109,15 +111,15 @@ class Segments(Minibatches):
         """The next epoch.
 
         Args:
-            permutations: the generator that uniform numbers are drawn from; or what gives such numbers,
-                (draws * segments,).
+            permutations: the generator that uniform numbers are drawn from; or what gives such numbers of a pass or of
+                all, (draws * segments,).
             passes: how many the epoch has.
         """
         shape = self.numbers(passes)
         if isinstance(permutations, torch.Generator):
             numbers = torch.rand(shape, dtype=torch.float64, generator=permutations, device=permutations.device)
         else:
-            numbers = permutations().view(shape)
+            numbers = given_numbers(permutations, passes, math.prod(self.numbers(1))).view(shape)
         drawn = draw(self._chances, numbers.to(self._chances.device), self._count)
         if self._segments is not None:
             drawn = self._segments[drawn]
