@@ -160,6 +160,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     assert untimed(first_run.lines[-1]) != untimed(other_run.lines[-1])
 
 
+@pytest.mark.cpu_backend
 def test_the_number_of_workers_does_not_matter() -> None:
     runs = [trained(cartpole(num_envs=256, total_env_steps=3 * 256 * 16, num_workers=n)) for n in (1, 2)]
     (one, one_run), (two, two_run) = runs

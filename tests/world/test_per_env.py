@@ -191,6 +191,7 @@ def test_copies_and_captured_steps_take_the_same_trajectory() -> None:
         assert torch.equal(world["x"], twin["x"])
 
 
+@pytest.mark.cpu_backend
 def test_workers_do_not_matter() -> None:
     worlds = [World(Drift(randomize=RANGES), 200, "cpu", num_workers=workers) for workers in (1, 2)]
     assert assert_same_trajectory(*worlds, 20) > 100

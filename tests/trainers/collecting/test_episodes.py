@@ -161,6 +161,7 @@ def test_a_running_episode_is_part_of_the_worlds_snapshot() -> None:
     assert finished.returns.tolist() == [7.0] * 4
 
 
+@pytest.mark.cpu_backend
 def test_workers_do_not_matter() -> None:
     results = []
     for workers in (1, 2):
