@@ -18,8 +18,8 @@ from warpworld.trainers.processes import ProcessGroup
 from warpworld.trainers.spans import ORDER, spanned
 
 Permutation = torch.Generator | Callable[[int], Tensor]
-"""A generator to draw permutations from; or a function from how many passes of an epoch come before one to the numbers of
-that one, (rows,) int64, or of all its passes."""
+"""A generator to draw permutations from; or a function from how many passes of an epoch come before one to the numbers
+of that one, (rows,) int64, or of all its passes."""
 
 
 def given_numbers(given: Callable[[int], Tensor], passes: int, size: int) -> Tensor:
