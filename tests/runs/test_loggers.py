@@ -37,7 +37,7 @@ def curves(run: Run) -> dict[str, list[tuple[int, float]]]:
 
 def test_times_and_the_rest_have_files_of_their_own(run: Run) -> None:
     determined, timed = lines(run.metrics_path), lines(run.timing_path)
-    perf = ("env_steps_per_s", "agent_steps_per_s", "rollout_s", "update_s", "agent/update_s")
+    perf = ("env_steps_per_s", "agent_steps_per_s", "rollout_s", "update_s", "agent/update_s", "cpu_s")
     assert set(timed[0]) == {"iteration", "env_steps", "time", *(f"perf/{name}" for name in perf)}
     assert {"iteration", "env_steps", "agent_steps", "charts/agent/episodic_return"} <= set(determined[0])
     assert not [name for name in determined[0] if name == "time" or name.startswith("perf/")]

@@ -82,6 +82,7 @@ def batch_arrays() -> list[Array]:
         Array("largest_leaf", "float32", (1,), "world", initial=1.0),
         Array("smallest_share", "float32", (1,), "world", initial=1.0),
         Array("beta", "float32", (1,), "world", initial=0.5),
+        Array("batch_rests", "float64", (BATCH,), "world", initial=0.0),
         *(
             Array(f"batch_{name}", dtypes.get(name, "float32"), (BATCH, *shape), "world")
             for name, shape in shapes.items()

@@ -13,8 +13,9 @@
 
 // ---- qualifiers ----------------------------------------------------------------------------------------------------
 // A kernel is inlined where its blocks are run. `inline` saves compilers a second copy of it, which nothing calls;
-// kernel_source.py looks for authors who say so themselves, since C++ takes the word but once.
-#if defined(__OPTIMIZE__) && !defined(WW_INLINE_KERNELS)
+// kernel_source.py looks for authors who say so themselves, since C++ takes the word but once. Checks report each kernel's own
+// lines, whatever they are compiled with.
+#if defined(__OPTIMIZE__) && !defined(WW_INLINE_KERNELS) && !defined(WW_CHECK)
 #define __global__ inline
 #else
 #define __global__
