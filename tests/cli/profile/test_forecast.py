@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -68,8 +69,12 @@ def test_products_of_bfloat16_have_their_own_rate() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> Forecast:
-    return forecast(load_config("cartpole", list(SMALL)), Rates(copy=1e12, float32=1e12, bf16=1e12))
+def found() -> Iterator[Forecast]:
+    """A forecast in a process whose products a command has reduced, as on a CPU."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    yield forecast(load_config("cartpole", list(SMALL)), Rates(copy=1e12, float32=1e12, bf16=1e12))
+    torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.long
