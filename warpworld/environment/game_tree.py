@@ -104,7 +104,7 @@ class GameTree:
         return number
 
     def value(self, probabilities: Sequence[np.ndarray]) -> float:
-        """What player 0 gains on average.
+        """Mean gain of player 0.
 
         Args:
             probabilities: of the choices in each player's information sets, two of (n, choices).
@@ -138,7 +138,7 @@ class GameTree:
         return float(values[0])
 
     def exploitability(self, probabilities: Sequence[np.ndarray]) -> float:
-        """What best responses to both players gain on average over the two: 0 in an equilibrium.
+        """Mean gain of best responses to both players, over the two: 0 in an equilibrium.
 
         It is NashConv, the sum over players of what a best response gains over their policy (Lanctot et al. 2017, arXiv
         1711.00832), divided by the number of players, as OpenSpiel's ``exploitability`` is: in a game of two whose sum

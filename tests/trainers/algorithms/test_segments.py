@@ -104,7 +104,7 @@ def test_draws_are_in_proportion_and_without_replacement() -> None:
 def test_minibatches_are_whole_segments_of_both_groups(keeps_all: bool) -> None:
     made = minibatches(rollout(), keeps_all)
     numbers = torch.rand(3 * SEGMENTS, dtype=torch.float64, generator=seeded(4))
-    epoch = made.shuffle((lambda: numbers) if keeps_all else seeded(4))
+    epoch = made.shuffle((lambda _: numbers) if keeps_all else seeded(4))
     assert epoch.lengths == [T * (SEGMENTS // 4)] * 3 and made.num_rows == T * SEGMENTS
     seen = [part.rows.observations[:, 0] for part in minibatches_of(made.rows, epoch)]
     for part in seen:

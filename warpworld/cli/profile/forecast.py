@@ -58,7 +58,7 @@ class Forecast:
 
 
 def forecast(config: RunConfig, rates: Rates) -> Forecast:
-    """What an iteration of a config asks of a GPU, and the least time of each node at given rates.
+    """Forecast what an iteration of a config asks of a GPU, and the least time of each node at given rates.
 
     The program is the one that runs on cuda, at the config's sizes: its kernels are noted and not run, and torch's
     operations are carried out on the host, on zeros. No GPU is needed, and nothing is compiled or written.

@@ -16,7 +16,7 @@ MOST_PROGRAMS = 1024  # launches that are kept, for calls with the same tensors
 
 
 def needs_of(read: Sequence[Tensor | None], written: Sequence[Tensor | None], flop: float = 0.0) -> Needs:
-    """What a launch needs that reads and writes some tensors, each once; None is none."""
+    """Needs of a launch that reads and writes some tensors, each once; None is none."""
     moved = [sum(tensor.nbytes for tensor in tensors if tensor is not None) for tensors in (read, written)]
     return Needs(flop, *moved)
 

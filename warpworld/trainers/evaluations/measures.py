@@ -19,7 +19,7 @@ from warpworld.trainers.group_actors import acts_greedily
 def measures_of(
     config: RunConfig, environment: Environment, policies: Mapping[str, Policy | None], greedy: bool = False
 ) -> dict[str, float]:
-    """What an environment measures of a run's policies, see ``Environment.measure``, by metric: ``eval/<name>``.
+    """Measures of a run's policies by their environment, see ``Environment.measure``, by metric: ``eval/<name>``.
 
     Args:
         config: the run's settings.
