@@ -49,7 +49,7 @@ def crossed(folders: Sequence[RunFolder], how: Judged, path: Path) -> Matrix:
     Raises:
         RunError: a run cannot be played, or the file cannot be written.
     """
-    runs = [[folder.path.name, folder.checkpoints()[-1]] for folder in folders]
+    runs = [[str(folder.path.resolve()), folder.checkpoints()[-1]] for folder in folders]
     about = {"how": how.model_dump(), "runs": runs}
     found = kept_value(path, about)
     if found is None:
