@@ -36,7 +36,7 @@ REFERENCES = {
     "tic_tac_toe": "0 % lost, which perfect play achieves",
     "epidemic": "the best constant strictness, measured",
     "skirmish": (
-        "the script in the place of the allies, measured above; 0.95 and 0.90 of the fights, won by Mava's "
+        "the script in place of the allies, measured above; 0.95 and 0.90 of the fights, won by Mava's "
         "recurrent MAPPO and IPPO after 1 million env steps, read by eye from its curves; the "
         "[scoreboard](scoreboard.md#skirmish) has all maps of SMAX"
     ),

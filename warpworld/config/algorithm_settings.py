@@ -13,7 +13,7 @@ from warpworld.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 DEFAULT = "ppo"
-# Sections of policies that do not learn, by the name in the place of an algorithm's.
+# Sections of policies that do not learn, by the value of their key `algorithm`.
 FIXED: Mapping[str, type[Section]] = {"random": RandomConfig, "script": ScriptConfig}
 
 

@@ -14,7 +14,7 @@ from warpworld.envs.board.board import PLAYERS, BoardGame
 
 @register("phantom_tic_tac_toe")
 class PhantomTicTacToe(BoardGame):
-    """Tic-tac-toe in which players do not see each other's marks; whoever tries a marked cell tries again.
+    """Tic-tac-toe in which players do not see each other's marks; a player who tries a marked cell tries again.
 
     Source: OpenSpiel's ``phantom_ttt``. Actions: the cell, row by row. A try of a cell with the other's mark shows it,
     and the player tries another cell in the next step. A cell that it has tried before ends the game and costs it 1.

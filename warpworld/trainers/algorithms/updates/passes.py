@@ -63,13 +63,14 @@ class Passes:
 
     def shuffle(self, count: int) -> Epoch:
         """The minibatches of the present pass, or of more of them."""
-        generator = self._permutations if isinstance(self._permutations, torch.Generator) else None
-        return self.minibatches.shuffle(generator or self._given, count)
+        permutations = self._permutations
+        if isinstance(permutations, torch.Generator):
+            return self.minibatches.shuffle(permutations, count)
 
-    def _given(self, behind: int) -> Tensor:
-        """What the function that was given says of the present pass, or of one so many behind it."""
-        assert not isinstance(self._permutations, torch.Generator)
-        return self._permutations(self._done + behind if behind else self._done)
+        def given(behind: int) -> Tensor:
+            return permutations(self._done + behind if behind else self._done)
+
+        return self.minibatches.shuffle(given, count)
 
     def end(self, rows: Tensor, count: int) -> None:
         """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""
