@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -74,9 +75,7 @@ def forecast(config: RunConfig, rates: Rates) -> Forecast:
 def _lines(nodes: dict[Span, list[Node]], rates: Rates) -> list[Line]:
     lines = []
     for part, of_part in nodes.items():
-        counts = {node: 0 for node in of_part}
-        for node in of_part:
-            counts[node] += 1
+        counts = Counter(of_part)
         lines += [Line(part, node, count, count * _seconds(node, rates)) for node, count in counts.items()]
     return lines
 
