@@ -10,7 +10,7 @@ from gymnasium.spaces import Box
 from torch import Tensor
 
 from tests.policies.fused.fused_cases import gradient_of
-from tests.policies.fused.fused_sequences import CENTRAL, PIXELS, STATE, VECTOR, Seen, policy_of
+from tests.policies.fused.fused_sequences import CENTRAL, PIXELS, VECTOR, Seen, policy_of
 from tests.policies.fused.test_fused_sequences import LOSS, SIZES, assert_gradient, relative
 from warpworld.config import ModelConfig
 from warpworld.environment import Group
@@ -29,9 +29,9 @@ def test_the_gradient_of_both(kind: str | None, critic: str, steps: int, agents:
 
 
 def declared() -> Policy:
-    """As PPO and A2C make it where the environment names what critics read."""
+    """As PPO and A2C make it where the environment names what critics read, here as many numbers as actors do."""
     group = Group("a", 1, observation=VECTOR, action=Box(-1.0, 1.0, (3,)))
-    return build_policy(ModelConfig(hidden_sizes=(16,)), group, torch.Generator().manual_seed(1), critic_input=STATE)
+    return build_policy(ModelConfig(hidden_sizes=(16,)), group, torch.Generator().manual_seed(1), critic_input=VECTOR)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,17 @@ def declared() -> Policy:
 )
 def test_the_gradient_of_other_networks(policy: Policy) -> None:
     assert_gradient(policy, Seen.random(policy, 6, 40).experience(policy, is_masked=policy.state_size > 0))
+
+
+@pytest.mark.parametrize("kind", [None, "gru"])
+def test_an_actor_reads_bytes_beside_a_critic_of_floats(kind: str | None) -> None:
+    policy, found = policy_of(kind, Box(0, 255, (2, 8, 10), "uint8"), critic="plain"), list[Tensor]()
+    experience = Seen.random(policy, 6, 40).experience(policy)
+    rows = experience.rows.observations
+    for seen in (rows, policy.features(rows)):
+        fused_networks(policy, 1).gradient(experience.with_columns(observations=seen), torch.arange(30), LOSS)
+        found.append(gradient_of(policy))
+    assert rows.dtype == torch.uint8 and torch.equal(*found)
 
 
 @pytest.mark.parametrize(("kind", "critic"), CENTRAL)

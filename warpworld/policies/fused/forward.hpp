@@ -10,7 +10,7 @@ struct ForwardCall {
   Model* model;
   const LayerParameters* parameters;  // of all layers, trunk by trunk, then of the actor and the critic
   Observed observations;  // what the trunks read whose outputs or values are wanted
-  Runs runs;  // of the observations
+  Runs runs;              // of the observations
   Places places;
   const uint8_t* starts;  // where the state is 0 before the step; null where it is nowhere
   const float* states;    // (count, state size of that trunk), before the first step; null without a memory

@@ -163,14 +163,10 @@ class FusedNetworks:
         return self._architecture.critic_state_size
 
     @property
-    def has_critic(self) -> bool:
-        """Whether there are values of states, besides the actor's outputs."""
-        return self._architecture.critic is not None and not self._architecture.is_dueling
-
-    @property
     def values_as_it_acts(self) -> bool:
-        """Whether a step gives the critic's values, besides the actor's outputs."""
-        return self.has_critic and not self.is_apart
+        """Whether a step gives values of states, besides the actor's outputs."""
+        built = self._architecture
+        return built.critic is not None and not built.is_dueling and not built.is_apart
 
     @property
     def is_box(self) -> bool:
