@@ -68,8 +68,8 @@ class RecurrentActor(RecurrentNetwork):
         """Outputs (T, S, num_outputs) and values (T, S) of several steps.
 
         Args:
-            observations: as those of ``unroll``, like the two that follow.
-            state: of the actor, and behind it that of a critic with a memory.
+            observations: as those of ``unroll``, like ``starts``.
+            state: (S, numbers) of the actor, and behind them those of a critic with a memory.
             starts: see there.
             inputs: (T, S, numbers) float32, what the critic reads.
         """
