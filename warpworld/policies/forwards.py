@@ -36,6 +36,31 @@ class RecurrentForwards(Protocol):
         """
 
 
+class CentralForwards(Protocol):
+    """Forwards of an actor with a memory and of a critic of other inputs, without gradient, from float32 to float32."""
+
+    def value(self, inputs: Tensor) -> Tensor:
+        """Values of a critic without a memory: (..., numbers) -> (...)."""
+
+    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Advance the actor by one step, as ``RecurrentForwards.step``; values are 0."""
+
+    def critic_step(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Advance a critic with a memory by one step: (..., numbers), (..., state size) -> values (...), next state."""
+
+    def replay(
+        self, observations: Tensor, state: Tensor, starts: Tensor, critic_inputs: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """T steps of S agents, as ``RecurrentForwards.replay``.
+
+        Args:
+            observations: as there, like ``starts``.
+            state: (S, state size) of the actor, and behind it that of a critic with a memory.
+            starts: see there.
+            critic_inputs: (T, S, numbers).
+        """
+
+
 class ValueForwards(Protocol):
     """Values of choices by a Q-network, with a gradient at the weights where one is asked for; all float32."""
 

@@ -18,12 +18,15 @@ from warpworld.policies import Policy, build_policy
 from warpworld.policies.layers.cells import MinGRU
 from warpworld.trainers.algorithms.experience.batch import Batch
 from warpworld.trainers.algorithms.experience.sequences import Experience, Sequences
+from warpworld.trainers.algorithms.mappo import MAPPO, MAPPOSettings
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 
 VECTOR = Box(-1.0, 1.0, (5,))
 PIXELS = Dict({"far": Box(0.0, 1.0, (2, 17)), "near": Box(0.0, 1.0, (3, 20)), "speed": Box(-1.0, 1.0, (4,))})
 CHOICES = MultiDiscrete([3, 2])
 KINDS = ("lstm", "gru", "mingru", "three mingrus")
+STATE = Box(-1.0, 1.0, (7,))  # what central critics read
+CENTRAL = ((None, "plain"), ("gru", "plain"), *((kind, "remembering") for kind in KINDS))
 PERCEPTRON = {"type": "mlp", "hidden_sizes": (16, 24)}
 BRANCHES = {
     **{"type": "multi_input", "channels": (6, 10), "kernel_sizes": (4, 3), "strides": (2, 2)},
@@ -31,14 +34,24 @@ BRANCHES = {
 }
 
 
-def policy_of(kind: str | None = None, seen: Space = VECTOR, action: Space = CHOICES, **model: Any) -> Policy:
-    """One whose biases and last layers are not what they are at first, so that a lost one would show."""
+def policy_of(
+    kind: str | None = None, seen: Space = VECTOR, action: Space = CHOICES, critic: str | None = None, **model: Any
+) -> Policy:
+    """One whose biases and last layers are not what they are at first, so that a lost one would show.
+
+    With ``critic`` a central one reads the state of a team of three, "plain" or "remembering".
+    """
     name, layers = ("mingru", 3) if kind == "three mingrus" else (kind, 1)
     shape = PERCEPTRON if seen is VECTOR else BRANCHES
     recurrent = {"recurrent": name, "recurrent_layers": layers, "recurrent_size": 16}
     kinds: dict[str | None, dict[str, Any]] = {None: {}, "shared": {"shared": True}}
     settings = ModelConfig(**{**shape, **kinds.get(kind, recurrent), **model})
-    policy = build_policy(settings, Group("a", 1, observation=seen, action=action), torch.Generator().manual_seed(1))
+    group, seed = Group("a", 3, observation=seen, action=action), torch.Generator().manual_seed(1)
+    if critic is None:
+        policy = build_policy(settings, group, seed)
+    else:
+        of_critic = {"critic_hidden_sizes": (20, 12), "recurrent_critic": critic == "remembering"}
+        policy = MAPPO.build_networks(MAPPOSettings(model=settings, **of_critic), group, seed, STATE)
     generator = torch.Generator().manual_seed(2)
     with torch.no_grad():
         for parameter in policy.parameters():
@@ -52,33 +65,39 @@ class Seen:
 
     Attributes:
         observations: (T, S, features) float32, or uint8 where the policy sees bytes.
-        states: (S, state size), before the first step.
+        states: (S, state size), before the first step; behind it that of a central critic.
         starts: (T, S) bool.
+        critic_inputs: (T, S, numbers), of a central critic.
     """
 
     observations: Tensor
     states: Tensor
     starts: Tensor
+    critic_inputs: Tensor | None = None
 
     @staticmethod
     def random(policy: Policy, steps: int, agents: int) -> Seen:
         generator = torch.Generator().manual_seed(3)
+        memory, read = getattr(policy.model, "memory", None), policy.critic_input
+        state_size = policy.state_size + (0 if memory is None else memory.state_size)
         return Seen(
             _rows(policy, steps, agents, generator),
-            torch.randn(agents, max(policy.state_size, 1), generator=generator),
+            torch.randn(agents, max(state_size, 1), generator=generator),
             torch.rand(steps, agents, generator=generator) < 0.2,
+            None if read is None else torch.randn(steps, agents, *read.shape, generator=generator),
         )
 
     def experience(self, policy: Policy, is_masked: bool = False) -> Experience:
         """Rows whose ratios and values lie on either side of the clip limits."""
         generator = torch.Generator().manual_seed(4)
-        rows = self.observations.transpose(0, 1).flatten(0, 1)
+        rows, read = self.observations.transpose(0, 1).flatten(0, 1), self.critic_inputs
+        read = None if read is None else read.transpose(0, 1).flatten(0, 1)
 
         def normal(*shape: int) -> Tensor:
             return torch.randn(shape, generator=generator)
 
         n, distribution = len(rows), policy.distribution
-        blank = Batch(rows, *(torch.zeros(n, 1), *(torch.zeros(n) for _ in range(4))))
+        blank = Batch(rows, *(torch.zeros(n, 1), *(torch.zeros(n) for _ in range(4))), critic_inputs=read)
         with torch.no_grad():
             outputs, values = self._as_experience(policy, blank).evaluated(policy)
         heads = getattr(distribution, "head_sizes", ())
@@ -93,6 +112,7 @@ class Seen:
             returns=values + normal(n),
             values=values + 0.2 * normal(n),
             mask=torch.rand(n, generator=generator) < 0.7 if is_masked else None,
+            critic_inputs=read,
         )
         return self._as_experience(policy, batch)
 
@@ -137,4 +157,4 @@ def exact_gradient(policy: Policy, experience: Experience, settings: PPOSettings
     return gradient_of(twin), {name: value.item() for name, value in diagnostics.items()}
 
 
-__all__ = ["KINDS", "PIXELS", "VECTOR", "Discrete", "Seen", "exact_gradient", "policy_of"]
+__all__ = ["CENTRAL", "KINDS", "PIXELS", "VECTOR", "Discrete", "Seen", "exact_gradient", "policy_of"]

@@ -80,7 +80,7 @@ def rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     def last(layer: nn.Linear, x: Tensor) -> Tensor:
         return products[0](x, layer.weight, layer.bias)
 
-    for user in ("layers.linear_tanh", "recurrent", "shared"):
+    for user in ("layers.linear_tanh", "recurrent", "shared", "networks.central_critic"):
         monkeypatch.setattr(f"warpworld.policies.{user}.in_float32", last)
 
 
@@ -116,6 +116,12 @@ def test_a_perceptron(hidden: tuple[int, ...], activation: str, request: pytest.
 def test_a_memory(kind: str, steps: int, agents: int, request: pytest.FixtureRequest) -> None:
     policy = policy_of(kind, recurrent_size=21)
     assert_rounded(policy, Seen.random(policy, steps, agents).experience(policy), request)
+
+
+@pytest.mark.parametrize(("kind", "critic"), [(None, "plain"), ("gru", "plain"), ("lstm", "remembering")])
+def test_a_central_critic(kind: str | None, critic: str, request: pytest.FixtureRequest) -> None:
+    policy = policy_of(kind, critic=critic, recurrent_size=21)
+    assert_rounded(policy, Seen.random(policy, 7, 400).experience(policy), request)
 
 
 @pytest.mark.parametrize("seen", [PIXELS, PICTURES], ids=["pixels", "pictures"])

@@ -60,10 +60,15 @@ def test_the_critic_reads_the_declared_state_at_each_step_at_the_end_and_after_i
     used = seen.finals.rows < 8
     assert seen.finals.critic_inputs is not None and used.sum() == 6
     assert seen.finals.critic_inputs[used, ..., 0].eq(5.0 + first).all()  # before the reset
-    assert torch.equal(step_values(seen, learner.policy), learner.policy.value(seen.critic_inputs))
+    assert torch.equal(step_values(seen, learner.policy), valued(learner, seen.critic_inputs))
     ends = ends_of(seen, learner.policy)
-    expected = learner.policy.value(seen.finals.critic_inputs[used])
+    expected = valued(learner, seen.finals.critic_inputs[used])
     torch.testing.assert_close(ends["truncated_values"][4], expected)
+
+
+@torch.no_grad()
+def valued(learner: MAPPO, inputs: Tensor) -> Tensor:
+    return learner.policy.value(inputs)
 
 
 def by_hand(learner: MAPPO, observations: Tensor, takes_part: Tensor, agent: int) -> Tensor:
@@ -85,7 +90,7 @@ def test_the_critic_reads_all_agents_observations(recurrent: str | None) -> None
     for step, env, agent in ((0, 0, 0), (3, 2, 1), (7, 5, 1)):
         expected = by_hand(learner, seen.observations[step, env], seen.mask[step, env], agent)
         assert torch.equal(seen.critic_inputs[step, env, agent], expected)
-    assert torch.equal(step_values(seen, learner.policy), learner.policy.value(seen.critic_inputs))
+    assert torch.equal(step_values(seen, learner.policy), valued(learner, seen.critic_inputs))
 
 
 def test_the_critic_of_an_agent_that_was_cut_still_reads_what_it_observed_last() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from tests.policies.fused.fused_cases import Case
 from tests.policies.fused.fused_sequences import Seen, policy_of
-from tests.trainers.test_resumed_runs import MEMORY, RUN_CONFIGS, TRAINER
+from tests.trainers.test_resumed_runs import MEMORY, REMEMBERING_CRITIC, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
 from warpworld.errors import StoreError
 from warpworld.policies import Policy
@@ -45,6 +45,15 @@ RUNS: dict[str, dict[str, Any]] = {
         "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"], "priority_alpha": 0.8, "replay_ratio": 4 / 3}},
     },
     "v-trace": {"name": "cartpole", "policy": {"agent": {**SEVERAL, "value_targets": "vtrace"}}},
+    "central critics": {
+        "name": "tests.trainers.replay.stated:Stated",
+        "env": {"dying": 0.1, "resting": 0.2, "truncating": 0.1, "forbidding": 0.3},
+        "policy": {
+            "left": {"algorithm": "a2c", "num_minibatches": 3, "value_targets": "vtrace"},
+            "middle": {**REMEMBERING_CRITIC, **SEVERAL, "value_targets": "vtrace"},
+            "right": {**REMEMBERING_CRITIC, **SEVERAL, "value_targets": "vtrace", "priority_alpha": 0.8},
+        },
+    },
     "normalised observations": RUN_CONFIGS["normalised observations"],
     "agents that leave": {"name": "skirmish", "policy": {"agent": {**SEVERAL, "groups": ["ally", "enemy"]}}},
 }
@@ -56,6 +65,7 @@ AT_ONCE = {
     "target_kl": 3,
     "desired_kl, target_kl": 3,
     "v-trace": 3,
+    "central critics": 3,
     "normalised observations": 4,
 }
 LOSS = Loss(surrogate=True, normalise_advantages=True, clip_coef=0.2, ent_coef=0.01, vf_coef=0.5)
@@ -74,7 +84,9 @@ def trained(run: dict[str, Any], passes_in_cpp: bool) -> tuple[list[Tensor], lis
     return [tensor.clone() for each in parameters for tensor in each.tensors()], noted
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    "run", [pytest.param(run, marks=[pytest.mark.long] * (run == "central critics")) for run in RUNS]
+)
 def test_a_run_is_the_same_bit_for_bit(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken, steps = list[int](), FusedGradients.steps
 

@@ -55,6 +55,12 @@ def for_many_envs(name: str) -> dict[str, Any]:
     return {**run, "policy": own}
 
 
+def with_whole_rollouts(name: str) -> dict[str, Any]:
+    """A run whose updates take one minibatch, of whatever number of sequences."""
+    run = RUN_CONFIGS[name]
+    return {**run, "policy": {key: {**entry, "num_minibatches": 1} for key, entry in run["policy"].items()}}
+
+
 SELF_PLAY = {"share": 0.5, "slots": 3, "pool_size": 3, "snapshot_every": 2, "match_every": 2, "groups": ["right"]}
 PICTURES = {"type": "multi_input", "channels": [64], "kernel_sizes": [3], "strides": [1], "branch_size": 16}
 TAG: dict[str, Any] = {"name": "tag_gridworld", "policy": {"tagger": ONE, "runner": ONE}}
@@ -92,6 +98,7 @@ IN_ONE: dict[str, dict[str, Any]] = {
     "an lstm": remembering("lstm"),
     **{f"a {cell} and agents that are cut": remembering(cell) for cell in ("gru", "mingru")},
     "a memory, with opponents from the past": remembering("gru", self_play=SELF_PLAY),
+    "critics with inputs of their own": with_whole_rollouts("mappo with popart and a memory"),
     "ppo beside dqn": for_many_envs("ppo beside dqn"),
     "dqn whose actors set priorities": for_many_envs("dqn on final observations"),
     "dqn of two groups": for_many_envs("dqn of two groups, some of whom take no part"),
@@ -106,7 +113,6 @@ ONE_BY_ONE: dict[str, dict[str, Any]] = {
     "values in units of their own": remembering("gru", normalise_returns="popart"),
     "choices among bytes": RUN_CONFIGS["bytes, choices and floats"],
     "a script": against("rock"),
-    "a critic with inputs of its own": RUN_CONFIGS["mappo with popart and a memory"],
     "actions drawn by squashed Gaussians": RUN_CONFIGS["sac"],
 }
 

@@ -33,7 +33,7 @@ class FusedActing:
         first_env: the first of them.
         num_envs: of the world.
         remembered: with a memory, states (envs, agents, state size) and values (envs, agents) of the critic, which are
-            left where there is none; both float32, contiguous, in the store.
+            left where a step gives none; both float32, contiguous, in the store.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class FusedActing:
         if remembered is not None:
             states = checked("states", remembered[0], torch.float32, (envs, agents, networks.state_size))
             forward.states = forward.after = states.data_ptr()  # a strip reads its rows before it writes them
-            if networks.has_critic:
+            if networks.values_as_it_acts:
                 values = checked("values", remembered[1], torch.float32, (envs, agents))
                 forward.values = values.data_ptr()
         self.step = RunHostFunction(library().kernel("acting"), call, call.envs_per_block, networks.most_workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +14,7 @@ from warpworld.policies import (
     GRU,
     LSTM,
     MLP,
+    ActorWithCritic,
     BranchEncoder,
     CellStack,
     Layers,
@@ -21,6 +23,8 @@ from warpworld.policies import (
     Policy,
     QNetwork,
     Recurrent,
+    RecurrentActorAndCritic,
+    RecurrentActorWithCritic,
     RecurrentQNetwork,
     RecurrentTeamQNetwork,
     ResidualBlock,
@@ -35,6 +39,8 @@ from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weig
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 VALUE_NETWORKS = (QNetwork, TeamQNetwork, RecurrentQNetwork, RecurrentTeamQNetwork)
 MOST_PIXELS = 1 << 14  # numbers of a step kept for all steps of some agents: 200 MB for 24 of them and 128 steps
+SEPARATE = (MLP, MultiInput, ActorWithCritic)
+REMEMBERING = (Recurrent, RecurrentActorWithCritic, RecurrentActorAndCritic)
 _FLAG, _SHARE = 0, 256  # where what a byte says begins, in the numbers of gathering.hpp
 
 
@@ -71,16 +77,18 @@ class Architecture:
     """Layers of the networks of a policy, as the C++ side has them.
 
     Attributes:
-        trunks: one that both heads read, or one for each.
+        trunks: one that both heads read, or one for each, the actor's first.
         actor: the head of logits, of means, or of choices' values; of a dueling network that of their advantages.
         critic: the head of the state's value; None of a network of choices' values that is not dueling.
         is_dueling: whether values of choices are made of both heads' outputs.
+        is_apart: whether the critic's trunk reads other inputs than the actor's.
     """
 
     trunks: Sequence[Trunk]
     actor: Head
     critic: Head | None
     is_dueling: bool = False
+    is_apart: bool = False
 
     @property
     def features(self) -> int:
@@ -89,8 +97,18 @@ class Architecture:
 
     @property
     def state_size(self) -> int:
-        """Numbers in one agent's recurrent state."""
-        return self.trunks[0].state_parts * self.trunks[0].part_size
+        """Numbers in one agent's recurrent state, with which it acts."""
+        return self.trunks[0].state_size
+
+    @property
+    def critic_features(self) -> int:
+        """Numbers that the critic reads."""
+        return self.trunks[-1].features
+
+    @property
+    def critic_state_size(self) -> int:
+        """Numbers in the state of a critic with a memory of its own, for one agent."""
+        return sum(trunk.state_size for trunk in self.trunks[1:])
 
     @property
     def num_outputs(self) -> int:
@@ -120,38 +138,36 @@ class Architecture:
 
 
 def architecture_of(
-    model: nn.Module, lanes: int, in_pairs: bool = False, of_bytes: np.ndarray | None = None
+    model: nn.Module,
+    lanes: int,
+    in_pairs: bool = False,
+    of_bytes: np.ndarray | None = None,
+    is_apart: bool = False,
 ) -> Architecture:
     """Describe the C++ side of a packaged model in float32 on the cpu.
 
     Args:
-        model: "mlp" or "multi_input", or one of them that is shared, has a memory, or gives values of choices.
+        model: "mlp" or "multi_input", or one of them that is shared, has a memory, gives values of choices, or stands
+            beside a central critic.
         lanes: floats of a vector.
         in_pairs: layers but the last ones multiply pairs of bfloat16.
         of_bytes: see ``what_bytes_say``.
+        is_apart: whether the critic reads other inputs than the actor, which are floats.
 
     Raises:
         UnfitError: another model, or one with layers that have no kernels.
     """
     _check(model)
-    if isinstance(model, QNetwork | RecurrentQNetwork):
-        advantages, value = model.heads.advantages, model.heads.value
-        layers = [advantages] if value is None else [advantages, value]
-        trunk = _trunk(model, layers, lanes, in_pairs, of_bytes)
-        of_state = None if value is None else _head(0, trunk, value)
-        built = Architecture([trunk], _head(0, trunk, advantages), of_state, is_dueling=value is not None)
-    elif isinstance(model, Recurrent | Shared):
-        layers = [model.actor_layer, model.critic_layer]
-        trunk = _trunk(model, layers, lanes, in_pairs, of_bytes)
-        built = Architecture([trunk], _head(0, trunk, model.actor_layer), _head(0, trunk, model.critic_layer))
-    else:
-        assert isinstance(model, MLP | MultiInput)
-        parts = [_split(layers) for layers in (model.actor_layers, model.critic_layers)]
-        trunks = [Trunk(_features(encoder) or head.in_features, lanes, in_pairs, of_bytes) for encoder, head in parts]
-        for trunk, (encoder, _) in zip(trunks, parts, strict=True):
-            trunk.finish(encoded(trunk, encoder), heads=1)
-        actor, critic = (_head(i, trunks[i], head) for i, (_, head) in enumerate(parts))
-        built = Architecture(trunks, actor, critic)
+    trunks, heads = list[Trunk](), list[Head]()
+    for number, part in enumerate(_parts(model)):
+        bytes_here = None if is_apart and number else of_bytes
+        trunk = Trunk(part.features, lanes, in_pairs, bytes_here)
+        top = encoded(trunk, part.encoder)
+        trunk.finish(top if part.cell is None else trunk.cell(_cell(part.cell), top), heads=len(part.heads))
+        trunks.append(trunk)
+        heads += [_head(number, trunk, layer) for layer in part.heads]
+    is_dueling = len(heads) == 2 and isinstance(model, QNetwork | RecurrentQNetwork)
+    built = Architecture(trunks, heads[0], heads[1] if len(heads) == 2 else None, is_dueling, is_apart)
     for trunk in built.trunks:
         if trunk.num_layers > MAX_LAYERS or trunk.num_slabs > MAX_SLABS:
             raise UnfitError(f"it has {trunk.num_layers} layers before its last, more than {MAX_LAYERS}")
@@ -175,7 +191,7 @@ def why_not(model: nn.Module) -> str | None:
 def _check(model: nn.Module) -> None:
     if any(isinstance(module, ResidualBlock) for module in model.modules()):
         raise UnfitError("it has residual convolutions")
-    if type(model) not in (MLP, MultiInput, Recurrent, Shared, *VALUE_NETWORKS):
+    if type(model) not in (*SEPARATE, *REMEMBERING, Shared, *VALUE_NETWORKS):
         raise UnfitError(f"its model is a {type(author_of(model)).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):
         raise UnfitError("it is not float32 on the cpu")
@@ -183,20 +199,50 @@ def _check(model: nn.Module) -> None:
         raise UnfitError("it has forward hooks")
 
 
-def _trunk(
-    model: QNetwork | RecurrentQNetwork | Recurrent | Shared,
-    heads: Sequence[nn.Linear],
-    lanes: int,
-    in_pairs: bool,
-    of_bytes: np.ndarray | None,
-) -> Trunk:
-    """An encoder and, where there is one, a cell behind it, which all heads read."""
-    trunk = Trunk(_features(model.encoder) or heads[0].in_features, lanes, in_pairs, of_bytes)
-    top = encoded(trunk, model.encoder)
-    if isinstance(model, Recurrent | RecurrentQNetwork):
-        top = trunk.cell(_cell(model.cell), top)
-    trunk.finish(top, heads=len(heads))
-    return trunk
+# ---- parts -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class _Part:
+    """An encoder, a cell behind it or None, and the last layers that read it: the actor's, then the critic's."""
+
+    encoder: nn.Module
+    cell: object
+    heads: Sequence[nn.Linear]
+
+    @property
+    def features(self) -> int:
+        """Numbers that it reads: its first layer says how many."""
+        if isinstance(self.encoder, BranchEncoder):
+            return sum(int(np.prod(shape)) for shape in self.encoder.shapes)
+        for layer in self.encoder.children():
+            if isinstance(layer, nn.Linear):
+                return layer.in_features
+        cell = None if self.cell is None else _cell(self.cell)
+        if isinstance(cell, LSTM | GRU):
+            return cell.input_size
+        return linear_of(cell.layers[0] if isinstance(cell, MinGRU) else self.heads[0]).in_features
+
+
+def _parts(model: Any) -> list[_Part]:
+    """What a model consists of: one part that all heads read, or the actor's and the critic's."""
+    if isinstance(model, SEPARATE):
+        return [_row(model.actor_layers), _row(model.critic_layers)]
+    cell = getattr(model, "cell", None)
+    if isinstance(model, RecurrentActorAndCritic):
+        memory = model.memory
+        return [_Part(model.encoder, cell, [model.actor_layer]), _Part(memory.encoder, memory.cell, [memory.layer])]
+    if isinstance(model, RecurrentActorWithCritic):
+        return [_Part(model.encoder, cell, [model.actor_layer]), _row(model.critic_layers)]
+    if isinstance(model, QNetwork | RecurrentQNetwork):
+        value = model.heads.value
+        return [_Part(model.encoder, cell, [model.heads.advantages, *([] if value is None else [value])])]
+    return [_Part(model.encoder, cell, [model.actor_layer, model.critic_layer])]
+
+
+def _row(layers: nn.Module) -> _Part:
+    """All but the last of an actor's or a critic's layers, and that one."""
+    *first, last = layers if type(layers) is nn.Sequential else [layers]
+    is_encoder = len(first) == 1 and not isinstance(first[0], nn.Linear)
+    return _Part(first[0] if is_encoder else nn.Sequential(*first), None, [linear_of(last)])
 
 
 def _cell(cell: object) -> nn.Module:
@@ -212,20 +258,6 @@ def _cell(cell: object) -> nn.Module:
 def _head(number: int, trunk: Trunk, layer: nn.Module) -> Head:
     last = linear_of(layer)
     return Head(number, last, trunk.top, trunk.padded(last.out_features))
-
-
-def _split(layers: nn.Module) -> tuple[nn.Module, nn.Linear]:
-    """All but the last of an actor's or a critic's layers, and that one."""
-    *first, last = layers if type(layers) is nn.Sequential else [layers]
-    encoder = first[0] if len(first) == 1 and isinstance(first[0], BranchEncoder) else nn.Sequential(*first)
-    return encoder, linear_of(last)
-
-
-def _features(encoder: nn.Module) -> int:
-    """Numbers that an encoder reads; 0 for one without a layer."""
-    if isinstance(encoder, BranchEncoder):
-        return sum(int(np.prod(shape)) for shape in encoder.shapes)
-    return next((layer.in_features for layer in encoder.children() if isinstance(layer, nn.Linear)), 0)
 
 
 # ---- observations ----------------------------------------------------------------------------------------------------

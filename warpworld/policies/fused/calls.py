@@ -49,7 +49,7 @@ class Rows(ctypes.Structure):
     """Struct of losses.hpp: the rows that there are."""
 
     _fields_ = [
-        ("observations", Observed),
+        *((name, Observed) for name in ("observations", "critic_inputs")),
         *((name, _POINTER) for name in ("actions", "box_actions", "log_probs", "advantages")),
         *((name, _POINTER) for name in ("returns", "values", "importance", "action_masks", "mask")),
     ]

@@ -20,7 +20,7 @@ FUSED_INLINE void fetch(const char* row, int64_t bytes) {
 
 // Rows of some arrays that are still to be fetched, by the lines of memory that a row may lie in.
 struct Fetching {
-  static constexpr int most_arrays = 8, most_lines = most_arrays * (most_bytes / line_bytes + 1);
+  static constexpr int most_arrays = 9, most_lines = most_arrays * (most_bytes / line_bytes + 1);
   struct Line {
     const char* first;  // of row 0
     int64_t row_bytes;

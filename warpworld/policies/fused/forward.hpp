@@ -9,11 +9,11 @@ namespace fused {
 struct ForwardCall {
   Model* model;
   const LayerParameters* parameters;  // of all layers, trunk by trunk, then of the actor and the critic
-  Observed observations;
-  Runs runs;  // of the observations
+  Observed observations;  // what the trunks read whose outputs or values are wanted
+  Runs runs;              // of the observations
   Places places;
   const uint8_t* starts;  // where the state is 0 before the step; null where it is nowhere
-  const float* states;    // (count, state size), before the first step; null without a memory
+  const float* states;    // (count, state size of that trunk), before the first step; null without a memory
   float *outputs, *values, *after;  // (count * steps, outputs), (count * steps,), (count, state size); each may be null
 };
 
@@ -37,8 +37,7 @@ static void put_outputs(int outputs, const Strip& strip, const Slabs& slabs, con
   });
 }
 
-static void put_state(const ForwardCall& call, const Strip& strip, int64_t first) {
-  const TrunkShape& shape = call.model->trunks[0].shape;
+static void put_state(const ForwardCall& call, const TrunkShape& shape, const Strip& strip, int64_t first) {
   const int size = shape.part_size, columns = rounded_up(size, lanes);
   for (int a = 0; a < strip.agents; a++)
     for (int part = 0; part < shape.state_parts; part++)
@@ -56,7 +55,7 @@ static const int64_t* places_of(const Runs& runs, const Strip& strip, const Scra
 static void forward_strip(const ForwardCall& call, int64_t number) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
-  Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
+  Strip strip = strip_of(model, call.places, number, call.starts, scratch);
   if (call.after) strip.after = scratch.after;
   const int64_t* observed = places_of(call.runs, strip, scratch);
   scratch.layers.ahead->begin(nullptr, nullptr);
@@ -65,6 +64,7 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
     const bool acts = call.outputs && model.actor.trunk == i, judges = call.values && model.critic.trunk == i;
     if (!acts && !judges) continue;
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
+    begin_with(model, trunk, call.places, number, call.states, trunk.state_size(), scratch, strip);
     gather(trunk, strip.rows, observed, call.observations, slabs.values[0]);
     forward(trunk, strip, slabs, scratch);
     const LossScratch& loss = model.loss[ww_this_thread.worker];
@@ -74,8 +74,8 @@ static void forward_strip(const ForwardCall& call, int64_t number) {
     if (judges)
       put_outputs(1, strip, slabs, trunk, scratch.rows, loss.logits, call.values,
                   [&](int rows, const float* x, float* y) { forward(model.critic, rows, x, y); });
+    if (call.after) put_state(call, trunk.shape, strip, number * agents_at_once(model, call.places.steps));
   }
-  if (call.after) put_state(call, strip, number * agents_at_once(model, call.places.steps));
 }
 
 // Runs the policy in those of the blocks' envs in which it acts.
@@ -89,8 +89,7 @@ static void act(const ActingCall& call, int64_t first_block, int64_t end_block) 
   some.observations.first = some.observations.row(some.runs.place(row), some.model->trunks[0].shape.features);
   some.outputs += row * some.model->actor.outputs;
   if (some.values) some.values += row;
-  const TrunkShape& shape = some.model->trunks[0].shape;
-  const int64_t state = row * shape.state_parts * shape.part_size;
+  const int64_t state = row * some.model->trunks[0].state_size();
   if (some.states) some.states += state;
   if (some.after) some.after += state;
   for (int64_t i = 0; i < strips_of(*some.model, some.places); i++) {

@@ -71,8 +71,6 @@ def fuse(policy: Policy, name: str = "policy", required: bool = False, precision
 
 def _why_not(policy: Policy) -> str | None:
     """Reason why a policy's networks cannot be run in C++; None if they can."""
-    if policy.critic_input is not None and not _gives_values(policy):  # what a mixer reads is torch's
-        return "its critic reads something other than its actor"
     if not isinstance(policy.distribution, Categorical | Gaussian):
         return f"its actions are those of a {type(policy.distribution).__name__}"
     return why_not(policy.model)
@@ -85,7 +83,8 @@ def fused_networks(policy: Policy, num_workers: int | None = None, precision: st
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
     if _gives_values(policy):
         return FusedValues(policy.model, heads, num_workers, log_std, precision)
-    return FusedNetworks(policy.model, heads, num_workers, log_std, precision, what_bytes_say(policy))
+    reads, is_apart = what_bytes_say(policy), policy.critic_input is not None
+    return FusedNetworks(policy.model, heads, num_workers, log_std, precision, reads, is_apart)
 
 
 def _gives_values(policy: Policy) -> bool:
@@ -129,5 +128,6 @@ def fused_actor(policy: Policy) -> FusedNetworks | None:
     kind, own = type(policy), vars(policy)
     is_usual = kind.outputs is Policy.outputs and kind.features is Policy.features
     if isinstance(policy, RecurrentPolicy):
-        is_usual = is_usual and type(policy).step is RecurrentPolicy.step and policy.value_scale is None
+        is_usual = is_usual and type(policy).step is RecurrentPolicy.step
+        is_usual = is_usual and (policy.value_scale is None or not fused.values_as_it_acts)  # values are in rewards
     return fused if is_plain and is_usual and not {"outputs", "features", "step"} & own.keys() else None

@@ -29,7 +29,7 @@ struct GradientCall {
   int64_t sequences;  // that there are, or rows without a memory
   Places places;
   const uint8_t* starts;
-  const float* states;
+  const float* states;  // (sequences, state size): of both trunks, the actor's first
   // of networks of values: either may be given instead of the loss below
   const float* of_outputs;  // (rows, outputs), the gradient there of a loss that torch computes
   const TransitionRows* transitions;  // whose loss it is
@@ -164,6 +164,7 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   if (first >= places.count) return;
   ahead.begin(places.index + first, places.index + (end < places.count ? end : places.count));
   ahead.add(rows.observations.first, model.trunks[0].shape.features * rows.observations.number_bytes);
+  ahead.add(rows.critic_inputs.first, model.trunks[1].shape.features * rows.critic_inputs.number_bytes);
   ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
   ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));
   const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance};
@@ -174,15 +175,20 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
 static bool gradient_of_strip(const GradientCall& call, int64_t number, float* sums, double* diagnostics) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
-  const Strip strip = strip_of(model, call.places, number, call.starts, call.states, scratch);
+  Strip strip = strip_of(model, call.places, number, call.starts, scratch);
   fetch_next(call, number, *scratch.layers.ahead);
   for (int r = 0; r < strip.rows; r++)
     scratch.counts[r] = scratch.rows[r] >= 0 && (!call.rows.counts || call.rows.counts[scratch.rows[r]]);
+  const float* states = call.states;
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];
     const Slabs slabs = slabs_of(trunk, scratch, strip.rows);
-    if (i == 0 || !is_gathered_alike(model.trunks[i - 1], trunk))
-      gather(trunk, strip.rows, scratch.rows, call.rows.observations, slabs.values[0]);
+    begin_with(model, trunk, call.places, number, states, model.state_size(), scratch, strip);
+    if (states) states += trunk.state_size();
+    const bool is_apart = i > 0 && call.rows.critic_inputs.first;
+    if (i == 0 || is_apart || !is_gathered_alike(model.trunks[i - 1], trunk))
+      gather(trunk, strip.rows, scratch.rows, is_apart ? call.rows.critic_inputs : call.rows.observations,
+             slabs.values[0]);
     forward(trunk, strip, slabs, scratch);
     clear_sums(trunk, strip, slabs);
     if (!gradient_at_top(call, i, strip, slabs, scratch, sums, diagnostics)) return false;

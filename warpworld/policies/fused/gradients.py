@@ -132,9 +132,10 @@ class FusedGradients:
         # rows of every batch
         count, heads, is_box = len(batch), len(networks.head_sizes), networks.is_box
         seen = batch.observations
-        read = checked("observations", seen, networks.dtype_of(seen), (count, networks.features))
-        self._keep.append(read)
-        self._rows.observations = Observed.of(read)
+        self._rows.observations = self._observed(seen, networks.dtype_of(seen), (count, networks.features))
+        if networks.is_apart:
+            wanted = (count, networks.critic_features)
+            self._rows.critic_inputs = self._observed(batch.critic_inputs, torch.float32, wanted, "critic_inputs")
         shapes: dict[str, tuple[torch.dtype, tuple[int, ...]]] = {
             "actions": (torch.float32, (count, networks.num_outputs)) if is_box else (torch.int32, (count, heads)),
             **{name: (torch.float32, (count,)) for name in ("log_probs", "advantages", "returns", "values")},
@@ -153,11 +154,19 @@ class FusedGradients:
 
     def _point_to_sequences(self, sequences: Any) -> None:
         self._steps = sequences.starts.shape[1]
-        states, starts = (self._count, self._networks.state_size), (self._count, self._steps)
+        networks, starts = self._networks, (self._count, self._steps)
+        states = self._count, networks.state_size + networks.critic_state_size
         self._states = self._kept("states", sequences.states, torch.float32, states)
         self._starts = self._kept("starts", sequences.starts, torch.bool, starts)
         if sequences.rows.mask is not None:
             self._rows.mask = self._kept("mask", sequences.rows.mask, torch.bool, (len(sequences.rows),))
+
+    def _observed(
+        self, rows: Tensor, dtype: torch.dtype, shape: tuple[int, ...], name: str = "observations"
+    ) -> Observed:
+        """What networks read of all rows."""
+        self._kept(name, rows, dtype, shape)
+        return Observed.of(self._keep[-1])
 
     def _kept(self, name: str, tensor: Tensor, dtype: torch.dtype, shape: tuple[int, ...]) -> int:
         """Address of a tensor, which lives as long as this object."""

@@ -23,7 +23,7 @@ struct Loss {
 
 // The rows that there are, (B, ...); fused/calls.py mirrors it.
 struct Rows {
-  Observed observations;
+  Observed observations, critic_inputs;  // the latter null where the critic reads the former
   const int32_t* actions;    // (B, heads); null with actions in a Box
   const float* box_actions;  // (B, dimensions), as drawn; null with choices
   const float *log_probs, *advantages, *returns, *values;

@@ -32,6 +32,7 @@ struct Model {
   Head actor, critic;
   int num_trunks, num_heads;
   int has_critic, is_dueling;
+  int steps_multiply;       // a cell of a trunk's multiplies each step's rows
   const int* head_sizes;
   int is_box;               // actions lie in a Box, of as many dimensions as the actor has outputs
   float* sums[max_chunks];  // all weights', then those of the widths
@@ -43,13 +44,17 @@ struct Model {
   int num_workers, num_learners;
   size_t width_sums, all_sums;    // where those begin, and how many floats one chunk's gradients are
   size_t products;                // multiplications of a row in layers of the trunks, forward
+
+  int state_size() const { return trunks[0].state_size() + (num_trunks > 1 ? trunks[1].state_size() : 0); }
 };
 
 static void lay_out(Model& model, const ModelShape& shape, Arena& arena) {
   size_t num_sums = 0;
   model.products = 0;
+  model.steps_multiply = 0;
   for (int i = 0; i < shape.num_trunks; i++) {
     lay_out(model.trunks[i], shape.trunks[i], num_sums, arena);
+    model.steps_multiply |= shape.trunks[i].steps_multiply;
     for (int j = 0; j < shape.trunks[i].num_layers; j++) model.products += products_of(shape.trunks[i].layers[j]);
   }
   lay_out(model.actor, shape.heads[0], num_sums, arena);
@@ -139,7 +144,7 @@ static bool make_room(Model& model, int rows) {
 // ---- strips ---------------------------------------------------------------------------------------------------------
 // How many sequences of so many steps a strip takes.
 static int agents_at_once(const Model& model, int64_t steps) {
-  if (model.trunks[0].shape.steps_multiply) return agents_per_product;
+  if (model.steps_multiply) return agents_per_product;
   if (steps == 1) return tile;
   return steps < tile ? (int)(tile / steps) : 1;
 }
@@ -172,19 +177,16 @@ static int64_t first_strip(int64_t strips, int64_t chunks, int64_t chunk) {
   return strips * share / shares[4];
 }
 
-// The strip of that number: finds its rows, and copies the state that it begins with.
+// The strip of that number: finds its rows.
 static Strip strip_of(const Model& model, const Places& places, int64_t number, const uint8_t* starts,
-                      const float* states, const Scratch& scratch) {
-  const TrunkShape& shape = model.trunks[0].shape;
-  const int at_once = agents_at_once(model, places.steps), size = shape.part_size;
+                      const Scratch& scratch) {
+  const int at_once = agents_at_once(model, places.steps);
   const int64_t first = number * at_once, left = places.count - first;
   Strip strip{};
   strip.steps = (int)places.steps;
   strip.agents = left < at_once ? (int)left : at_once;
-  strip.spread = shape.steps_multiply ? rounded_up(strip.agents, row_block) : strip.agents;
+  strip.spread = model.steps_multiply ? rounded_up(strip.agents, row_block) : strip.agents;
   strip.rows = rounded_up(strip.live_rows(), row_block);
-  strip.state = scratch.state;
-  strip.state_stride = model.trunks[0].state_columns();
   if (starts) strip.begins = scratch.begins;
   const int64_t stride = places.step_stride;
   for (int a = 0; a < strip.agents; a++) {
@@ -195,13 +197,22 @@ static Strip strip_of(const Model& model, const Places& places, int64_t number, 
     for (int a = strip.agents; a < strip.spread; a++) scratch.rows[t * strip.spread + a] = -1;
   for (int r = strip.live_rows(); r < strip.rows; r++) scratch.rows[r] = -1;
   for (int r = 0; starts && r < strip.rows; r++) scratch.begins[r] = scratch.rows[r] < 0 || starts[scratch.rows[r]];
-  const int columns = rounded_up(size, lanes);
+  return strip;
+}
+
+// Copies the states that a trunk begins a strip with: `states` are those of all sequences, `stride` numbers from one to
+// the next; null without a memory.
+static void begin_with(const Model& model, const Trunk& trunk, const Places& places, int64_t number, const float* states,
+                       int stride, const Scratch& scratch, Strip& strip) {
+  const int size = trunk.shape.part_size, columns = rounded_up(size, lanes);
+  const int64_t first = number * agents_at_once(model, places.steps);
+  strip.state = scratch.state;
+  strip.state_stride = trunk.state_columns();
   for (int a = 0; states && a < strip.agents; a++) {
-    const float* state = states + places.sequence(first + a) * shape.state_parts * size;
-    for (int part = 0; part < shape.state_parts; part++)
+    const float* state = states + places.sequence(first + a) * stride;
+    for (int part = 0; part < trunk.shape.state_parts; part++)
       memcpy(scratch.state + a * strip.state_stride + part * columns, state + part * size, size * sizeof(float));
   }
-  return strip;
 }
 
 }  // namespace fused

@@ -46,6 +46,7 @@ class FusedNetworks:
 
     Attributes:
         reads_bytes: whether observations may be bytes, uint8 or flags, in place of float32.
+        is_apart: whether the critic reads other inputs than the actor.
         most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
 
     Args:
@@ -56,6 +57,7 @@ class FusedNetworks:
             with choices.
         precision: of the products of all layers but the last ones; sums are float32 in any.
         of_bytes: see ``what_bytes_say``; None if observations are floats alone.
+        is_apart: see above.
 
     Raises:
         BuildError: the library does not compile here.
@@ -70,14 +72,16 @@ class FusedNetworks:
         log_std: nn.Parameter | None = None,
         precision: str = FLOAT32,
         of_bytes: np.ndarray | None = None,
+        is_apart: bool = False,
     ) -> None:
         compiled = library()
         try:
             lanes = compiled.function("fused_lanes", returns=_INT)()
-            self._architecture = built = architecture_of(model, lanes, precision != FLOAT32, of_bytes)
+            self._architecture = built = architecture_of(model, lanes, precision != FLOAT32, of_bytes, is_apart)
         except UnfitError as reason:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
-        self.head_sizes, self._log_std, self.reads_bytes = tuple(head_sizes), log_std, of_bytes is not None
+        self.head_sizes, self._log_std = tuple(head_sizes), log_std
+        self.reads_bytes, self.is_apart = of_bytes is not None, is_apart
         self._made_with = self.head_sizes, num_workers, log_std, precision
         expected = sum(self.head_sizes) if log_std is None else len(log_std)
         if built.num_outputs != expected or built.num_values > 1:
@@ -96,7 +100,7 @@ class FusedNetworks:
         self._end_gradient = compiled.function("fused_end_gradient", _POINTER)
         self._run_steps = compiled.function("fused_take_steps", _POINTER, returns=_INT)
         # One loop for each: the runtime learns how long a block of each takes.
-        self._forward_calls = [ForwardCall(model=self._model) for _ in range(3)]
+        self._forward_calls = [ForwardCall(model=self._model) for _ in range(4)]
         self._run_forward = [WorkerLoop(compiled, "forward", call, workers) for call in self._forward_calls]
         self._gradient_call = GradientCall(model=self._model, parameters=ctypes.addressof(self._parameters))
         self._run_gradient = WorkerLoop(compiled, "gradient", self._gradient_call, workers)
@@ -134,6 +138,11 @@ class FusedNetworks:
         return self._architecture.features
 
     @property
+    def critic_features(self) -> int:
+        """Numbers that the critic reads: of an observation, unless it is apart."""
+        return self._architecture.critic_features
+
+    @property
     def num_outputs(self) -> int:
         """Number of outputs of the actor."""
         return self._architecture.num_outputs
@@ -145,13 +154,19 @@ class FusedNetworks:
 
     @property
     def state_size(self) -> int:
-        """Numbers in one agent's recurrent state; 0 without a memory."""
+        """Numbers in one agent's recurrent state, with which it acts; 0 without a memory."""
         return self._architecture.state_size
 
     @property
-    def has_critic(self) -> bool:
-        """Whether there are values of states, besides the actor's outputs."""
-        return self._architecture.critic is not None and not self._architecture.is_dueling
+    def critic_state_size(self) -> int:
+        """Numbers in the state of a critic with a memory of its own; 0 without one."""
+        return self._architecture.critic_state_size
+
+    @property
+    def values_as_it_acts(self) -> bool:
+        """Whether a step gives values of states, besides the actor's outputs."""
+        built = self._architecture
+        return built.critic is not None and not built.is_dueling and not built.is_apart
 
     @property
     def is_box(self) -> bool:
@@ -165,10 +180,10 @@ class FusedNetworks:
         self._forward(0, rows, rows.numel() // self.features, 1, outputs=outputs)
         return outputs
 
-    def value(self, observations: Tensor) -> Tensor:
-        """The critic's values: (..., features) -> (...) float32, without gradient."""
-        rows, values = self._rows(observations), self._made(observations)
-        self._forward(1, rows, rows.numel() // self.features, 1, values=values)
+    def value(self, inputs: Tensor) -> Tensor:
+        """The critic's values: (..., features that it reads) -> (...) float32, without gradient."""
+        rows, values = self._critic_rows(inputs), self._made(inputs)
+        self._forward(1, rows, rows.numel() // self.critic_features, 1, values=values)
         return values
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -179,38 +194,73 @@ class FusedNetworks:
             state: (..., state size) float32, before the step.
 
         Returns:
-            Outputs (..., outputs), values (...), and the state after it.
+            Outputs (..., outputs), values (...), 0 of a critic that is apart, and the state after it.
         """
         rows = self._rows(observations)
         states = checked("state", state, torch.float32, (*observations.shape[:-1], self.state_size))
-        outputs, values = self._made(observations, self.num_outputs), self._made(observations)
-        after = torch.empty_like(states)
-        count = rows.numel() // self.features
-        self._forward(2, rows, count, 1, states=states, outputs=outputs, values=values, after=after)
-        return outputs, values, after
+        made = {"outputs": self._made(observations, self.num_outputs), "after": torch.empty_like(states)}
+        values = torch.zeros(observations.shape[:-1]) if self.is_apart else self._made(observations)
+        if self.values_as_it_acts:
+            made["values"] = values
+        self._forward(2, rows, rows.numel() // self.features, 1, states=states, **made)
+        return made["outputs"], values, made["after"]
 
-    def replay(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+    def critic_step(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Advance a critic with a memory of its own by one step, without gradient.
+
+        Args:
+            inputs: (..., features that it reads).
+            state: (..., its state size) float32, before the step.
+
+        Returns:
+            Values (...), and the state after it.
+        """
+        rows, values = self._critic_rows(inputs), self._made(inputs)
+        states = checked("critic's state", state, torch.float32, (*inputs.shape[:-1], self.critic_state_size))
+        after = torch.empty_like(states)
+        self._forward(3, rows, rows.numel() // self.critic_features, 1, states=states, values=values, after=after)
+        return values, after
+
+    def replay(
+        self, observations: Tensor, state: Tensor, starts: Tensor, critic_inputs: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Advance each of S agents through several steps, without gradient.
 
         Args:
             observations: (T, S, features).
-            state: (S, state size) float32, before the first step.
+            state: (S, state size) float32, before the first step; behind it that of a critic that remembers apart.
             starts: (T, S) bool, where the state is zeroed before the step.
+            critic_inputs: (T, S, features that it reads), of a critic that is apart.
 
         Returns:
             Outputs (T, S, outputs) and values (T, S).
         """
         rows, (steps, agents) = self._rows(observations), observations.shape[:2]
-        states = checked("state", state, torch.float32, (agents, self.state_size))
+        states = checked("state", state, torch.float32, (agents, self.state_size + self.critic_state_size))
         begins = checked("starts", starts, torch.bool, (steps, agents))
         outputs, values = self._made(observations, self.num_outputs), self._made(observations)
-        self._forward(2, rows, agents, steps, states=states, starts=begins, outputs=outputs, values=values)
+        if critic_inputs is None:
+            self._forward(2, rows, agents, steps, states=states, starts=begins, outputs=outputs, values=values)
+            return outputs, values
+        of_actor, of_critic = (
+            part.contiguous() for part in states.split([self.state_size, self.critic_state_size], -1)
+        )
+        self._forward(2, rows, agents, steps, states=of_actor, starts=begins, outputs=outputs)
+        read = self._critic_rows(critic_inputs)
+        self._forward(3, read, agents, steps, states=of_critic, starts=begins, values=values)
         return outputs, values
 
     def _rows(self, observations: Tensor) -> Tensor:
         dtype = self.dtype_of(observations)
         check("observations", observations, dtype, (*observations.shape[:-1], self.features))
         return observations.to(dtype)
+
+    def _critic_rows(self, inputs: Tensor) -> Tensor:
+        """What the critic reads: observations, or floats of its own."""
+        if not self.is_apart:
+            return self._rows(inputs)
+        check("critic inputs", inputs, torch.float32, (*inputs.shape[:-1], self.critic_features))
+        return inputs.float()
 
     def dtype_of(self, observations: Tensor) -> torch.dtype:
         """The dtype that observations must have: uint8 if they have it and may, else float32."""

@@ -37,6 +37,7 @@ struct Trunk {
   size_t factor_floats, few_ints;  // of its layers, the most
 
   int state_columns() const { return shape.state_parts * rounded_up(shape.part_size, lanes); }
+  int state_size() const { return shape.state_parts * shape.part_size; }
 };
 
 // What one worker computes in; for `rows` rows.

@@ -190,6 +190,11 @@ class Trunk:
         self.top = self.observation()
 
     @property
+    def state_size(self) -> int:
+        """Numbers in an agent's state."""
+        return self.state_parts * self.part_size
+
+    @property
     def num_layers(self) -> int:
         """Cells and layers before the heads."""
         return len(self._layers)

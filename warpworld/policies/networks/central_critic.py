@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import torch
 from torch import Tensor, nn
 
 from warpworld.policies.layers import POLICY_GAIN, VALUE_GAIN, in_float32, linear, run_layers
+from warpworld.policies.networks.separate import SeparateNetworks
 from warpworld.policies.recurrent import RecurrentNetwork
 
-
-class CentralCritic:
-    """Base of both networks: a critic that is a plain perceptron.
-
-    Attributes:
-        critic_layers: (..., numbers) -> (..., 1).
-    """
-
-    critic_layers: nn.Sequential
-
-    @property
-    def value_layer(self) -> nn.Module:
-        """The critic's last layer."""
-        return self.critic_layers[-1]
-
-    def critic(self, inputs: Tensor) -> Tensor:
-        """(..., numbers) float32 -> (...) float32."""
-        return run_layers(self.critic_layers, inputs).squeeze(-1)
+if TYPE_CHECKING:
+    from warpworld.policies.forwards import CentralForwards
 
 
-class ActorWithCritic(CentralCritic, nn.Module):
+class ActorWithCritic(SeparateNetworks):
     """An actor, and a critic of its own which reads other inputs.
 
     Attributes:
@@ -47,25 +35,32 @@ class ActorWithCritic(CentralCritic, nn.Module):
 
     def actor(self, observations: Tensor) -> Tensor:
         """(..., features) float32 -> (..., num_outputs) float32."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.outputs(observations)
         rows = observations.reshape(-1, observations.shape[-1])
         return run_layers(self.actor_layers, rows).view(*observations.shape[:-1], -1)
 
 
-class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
-    """Encoder -> recurrent cell -> linear actor; the critic reads other inputs, and remembers nothing.
+class RecurrentActor(RecurrentNetwork):
+    """Base of networks with a central critic: encoder -> recurrent cell -> linear actor.
+
+    While it acts, only the actor's memory advances: ``state_size`` is that of the actor.
 
     Attributes:
         actor_layer: (..., size) -> (..., num_outputs).
+        fused: runs it, and the critic, where no gradient is asked for; None leaves that to torch.
     """
 
-    def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int, critic: nn.Sequential) -> None:
-        """Arguments as those of ``RecurrentNetwork`` and ``ActorWithCritic``."""
+    def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int) -> None:
+        """Arguments as those of ``Recurrent``."""
         super().__init__(encoder, cell)
+        self.fused: CentralForwards | None = None
         self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
-        self.critic_layers = critic
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Implement ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.step(observations, state)
         hidden, after = self.remember(observations, state)
         return in_float32(self.actor_layer, hidden), hidden.new_zeros(hidden.shape[:-1]), after
 
@@ -73,13 +68,48 @@ class RecurrentActorWithCritic(CentralCritic, RecurrentNetwork):
         """Outputs (T, S, num_outputs) and values (T, S) of several steps.
 
         Args:
-            observations: as those of ``unroll``, like the two that follow.
-            state: see there.
+            observations: as those of ``unroll``, like ``starts``.
+            state: (S, numbers) of the actor, and behind them those of a critic with a memory.
             starts: see there.
             inputs: (T, S, numbers) float32, what the critic reads.
         """
-        outputs = in_float32(self.actor_layer, self.unroll(observations, state, starts)[0])
-        return outputs, self.critic(inputs)
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.replay(observations, state, starts, inputs)
+        of_actor, of_critic = state.tensor_split([self.state_size], -1)
+        outputs = in_float32(self.actor_layer, self.unroll(observations, of_actor, starts)[0])
+        return outputs, self.replayed_values(inputs, of_critic, starts)
+
+    def replayed_values(self, inputs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """Values (T, S) of several steps; arguments as those of ``replay``, ``state`` that of the critic alone."""
+        raise NotImplementedError
+
+
+class RecurrentActorWithCritic(RecurrentActor):
+    """An actor with a memory; the critic reads other inputs, and remembers nothing.
+
+    Attributes:
+        critic_layers: (..., numbers) -> (..., 1).
+    """
+
+    def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int, critic: nn.Sequential) -> None:
+        """Arguments as those of ``RecurrentActor`` and ``ActorWithCritic``."""
+        super().__init__(encoder, cell, num_outputs)
+        self.critic_layers = critic
+
+    @property
+    def value_layer(self) -> nn.Module:
+        """The critic's last layer."""
+        return self.critic_layers[-1]
+
+    def critic(self, inputs: Tensor) -> Tensor:
+        """(..., numbers) float32 -> (...) float32."""
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.value(inputs)
+        return run_layers(self.critic_layers, inputs).squeeze(-1)
+
+    def replayed_values(self, inputs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """Implement ``RecurrentActor``."""
+        return self.critic(inputs)
 
 
 class CriticThatRemembers(RecurrentNetwork):
@@ -99,32 +129,24 @@ class CriticThatRemembers(RecurrentNetwork):
         return in_float32(self.layer, hidden).squeeze(-1)
 
 
-class RecurrentActorAndCritic(RecurrentNetwork):
-    """Encoder -> recurrent cell -> linear actor, and beside it a critic of other inputs with a memory of its own.
+class RecurrentActorAndCritic(RecurrentActor):
+    """An actor with a memory, and beside it a critic of other inputs with a memory of its own.
 
-    While it acts, only the actor's memory advances: ``state_size`` is that of the actor. What is replayed begins with
-    the states of both, the actor's first.
+    What is replayed begins with the states of both, the actor's first.
 
     Attributes:
-        actor_layer: (..., size) -> (..., num_outputs).
         memory: the critic.
     """
 
     def __init__(self, encoder: nn.Module, cell: nn.Module, num_outputs: int, critic: CriticThatRemembers) -> None:
-        """Arguments as those of ``RecurrentActorWithCritic``, but for the critic."""
-        super().__init__(encoder, cell)
-        self.actor_layer = linear(self.size, num_outputs, POLICY_GAIN)
+        """Arguments as those of ``RecurrentActor``, and the critic."""
+        super().__init__(encoder, cell, num_outputs)
         self.memory = critic
 
     @property
     def value_layer(self) -> nn.Module:
         """The critic's last layer."""
         return self.memory.layer
-
-    def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Implement ``RecurrentNetwork``; values are 0, since what the critic reads is not here."""
-        hidden, after = self.remember(observations, state)
-        return in_float32(self.actor_layer, hidden), hidden.new_zeros(hidden.shape[:-1]), after
 
     def critic(self, inputs: Tensor) -> Tensor:
         """(..., numbers) float32, each the first of an episode -> (...) float32."""
@@ -140,11 +162,11 @@ class RecurrentActorAndCritic(RecurrentNetwork):
         Returns:
             Values (...), and the state after the step, (..., critic's state size).
         """
+        if self.fused is not None and not torch.is_grad_enabled():
+            return self.fused.critic_step(inputs, state)
         hidden, after = self.memory.remember(inputs, state)
         return self.memory.values(hidden), after
 
-    def replay(self, observations: Tensor, state: Tensor, starts: Tensor, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """Replay as ``RecurrentActorWithCritic.replay``; ``state`` holds the actor's, then the critic's."""
-        of_actor, of_critic = state.split([self.state_size, self.memory.state_size], -1)
-        outputs = in_float32(self.actor_layer, self.unroll(observations, of_actor, starts)[0])
-        return outputs, self.memory.values(self.memory.unroll(inputs, of_critic, starts)[0])
+    def replayed_values(self, inputs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """Implement ``RecurrentActor``."""
+        return self.memory.values(self.memory.unroll(inputs, state, starts)[0])
