@@ -84,7 +84,8 @@ def positions(phase: str) -> Positions:
         with target.open("wb") as file:
             np.savez(file, cells=cells, values=scores.max(1), keeps=scores == scores.max(1, keepdims=True))
 
-    with np.load(cached(content_key([phase, *files]), ".npz", find, f"positions of the {phase}")) as kept:
+    subject = f"positions of connect four, {phase}"
+    with np.load(cached(content_key([phase, *files]), ".npz", find, subject, "solving")) as kept:
         return Positions(kept["cells"], kept["values"], kept["keeps"])
 
 
