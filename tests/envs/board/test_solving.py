@@ -56,7 +56,7 @@ def random_positions(rows: int, columns: int, stones: int, games: int, seed: int
 
 @pytest.mark.parametrize(
     ("board", "stones"),
-    [((4, 4), 9), ((4, 5), 13), ((5, 4), 13), ((3, 6), 11), ((6, 7), 35), ((6, 7), 37), ((6, 8), 41)],
+    [((4, 4), 9), ((4, 5), 13), ((5, 4), 13), ((3, 6), 11), ((6, 7), 35), ((6, 7), 37), ((6, 8), 41), ((2, 18), 30)],
 )
 def test_scores_are_those_of_brute_force(board: tuple[int, int], stones: int) -> None:
     """Exact ones, and which are above and below 0; of positions and of their moves."""

@@ -16,7 +16,8 @@
 
 namespace {
 
-constexpr int most_columns = 16, table_bits = 22;
+constexpr int most_columns = 28;  // of boards of one row
+constexpr int table_bits = 22;
 constexpr uint64_t no_position = ~uint64_t(0);  // of an entry that is empty: no key has as many bits
 
 struct Geometry {
