@@ -89,10 +89,10 @@ def _scratch(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _announced(subject: str, folder: Path) -> Iterator[None]:
-    """Log that something compiles, here or in another process, if it takes long: as a warning in a terminal."""
+def _announced(work: str, folder: Path) -> Iterator[None]:
+    """Log what is done, here or in another process, if it takes long: as a warning in a terminal."""
     level = logging.WARNING if sys.stderr.isatty() else logging.INFO
-    timer = threading.Timer(PATIENCE, logger.log, (level, "compiling %s; the result is kept in %s", subject, folder))
+    timer = threading.Timer(PATIENCE, logger.log, (level, "%s; the result is kept in %s", work, folder))
     timer.daemon = True
     timer.start()
     try:
@@ -139,7 +139,9 @@ def _cannot_keep(folder: Path, error: OSError) -> BuildError:
     return BuildError(f"{what}set WARPWORLD_CACHE to a folder you may write")
 
 
-def cached(key: str, suffix: str, build: Callable[[Path, Path], None], subject: str = "kernels") -> Path:
+def cached(
+    key: str, suffix: str, build: Callable[[Path, Path], None], subject: str = "kernels", doing: str = "compiling"
+) -> Path:
     """The file of ``key``, built if it is not there yet or damaged.
 
     Several processes may ask at once: one builds while the others wait. The file appears whole or not at all.
@@ -148,7 +150,8 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None], subject: 
         key: from ``content_key``.
         suffix: of the file's name, for instance ".so".
         build: called with a scratch folder and the path in it that is to be written.
-        subject: name of what is compiled, for the line that is logged if it takes long.
+        subject: name of what is built, for the line that is logged if it takes long.
+        doing: what is done to build it, for the same line.
 
     Raises:
         BuildError: the cache folder cannot be written.
@@ -159,7 +162,7 @@ def cached(key: str, suffix: str, build: Callable[[Path, Path], None], subject: 
         if _is_whole(target):
             return target
         folder.mkdir(parents=True, exist_ok=True)
-        with _announced(subject, folder), _locked(lock):
+        with _announced(f"{doing} {subject}", folder), _locked(lock):
             if not _is_whole(target):
                 if target.exists():
                     logger.warning("%s is damaged and is rebuilt", target)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from warpworld.environment import register
+import logging
+from collections.abc import Mapping
+
+from warpworld.environment import Probabilities, register
 from warpworld.envs.board.board import BoardGame
+from warpworld.errors import BuildError
+
+logger = logging.getLogger(__name__)
 
 
 @register("connect_four")
@@ -17,3 +23,13 @@ class ConnectFour(BoardGame):
     source = "connect_four.cu"
     board = (6, 7)
     choices = 7
+
+    def measure(self, probabilities: Mapping[str, Probabilities]) -> Mapping[str, float]:
+        """Measures against perfect play, see ``judged``; none without a C++ compiler."""
+        from warpworld.envs.board.solving.judging import judged  # an evaluation's, which other uses do not load
+
+        try:
+            return judged(probabilities)
+        except BuildError as error:
+            logger.warning("connect_four: policies are not judged by perfect play: %s", error)
+            return {}
