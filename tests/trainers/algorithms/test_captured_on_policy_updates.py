@@ -273,7 +273,7 @@ FEWER = ("trainer.num_steps=4", *(f"policy.{name}.num_minibatches=2" for name in
 
 def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     """What the host asks for in an iteration of the packaged config, with few envs, whose number adds no call."""
-    fewer = ["trainer.num_envs=8", "trainer.total_env_steps=4800", "saving.log_every=5"]
+    fewer = ["trainer.num_envs=2", "trainer.total_env_steps=1200", "saving.log_every=5"]
     trainer = Trainer(load_config("tag_gridworld", [*fewer, *overrides]))
     for _ in range(2):
         trainer._iterate()
@@ -303,7 +303,7 @@ def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
 @pytest.mark.stand_in
 def test_an_update_is_few_nodes_of_its_graph() -> None:
     """Of 160 minibatches, with targets and diagnostics."""
-    fewer = ["trainer.num_envs=8", "trainer.num_steps=20", "trainer.total_env_steps=960", "saving.log_every=5"]
+    fewer = ["trainer.num_envs=4", "trainer.num_steps=20", "trainer.total_env_steps=480", "saving.log_every=5"]
     trainer = Trainer(load_config("tag_gridworld", fewer))
     for _ in range(2):
         trainer._iterate()
