@@ -109,4 +109,3 @@ constexpr unsigned first_of(unsigned first, ...) { return first; }
 #undef __launch_bounds__
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __CUDACC__ 1
-#define __CUDA_ARCH__ STAND_IN_ARCHITECTURE

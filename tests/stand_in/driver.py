@@ -44,7 +44,7 @@ class Launch:
 def sources() -> list[bytes]:
     """All that the stand-in driver and nvcc are made of."""
     own = [path for path in HERE.iterdir() if path.suffix in (".cpp", ".hpp") or path.name == "nvcc"]
-    theirs = [path for path in (INCLUDE_FOLDER / "cpu").iterdir() if path.is_file()]
+    theirs = [path for path in (INCLUDE_FOLDER / "cpu").rglob("*") if path.is_file()]
     return [path.read_bytes() for path in sorted([*own, *theirs, INCLUDE_FOLDER / "context.cuh"])]
 
 

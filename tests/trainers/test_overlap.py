@@ -146,8 +146,9 @@ def check_resumes(data: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("bf16_everywhere")
-@pytest.mark.parametrize("name", CONFIGS)
+@pytest.mark.parametrize("name", often((*MORE, *FIRST), CONFIGS))
 def test_a_run_resumes_from_any_checkpoint(name: str, tmp_path: Path) -> None:
+    """What a checkpoint holds of each configuration, tests/trainers/test_resumed_runs.py asks of all of them."""
     check_resumes(CONFIGS[name], tmp_path)
 
 

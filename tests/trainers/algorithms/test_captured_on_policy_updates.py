@@ -11,6 +11,7 @@ import torch
 from tests.cases import often
 from tests.stand_in.driver import StandIn
 from tests.stand_in.host_calls import HostCalls
+from tests.trainers.small_networks import small_networks
 from tests.trainers.test_resumed_runs import MEMORY, ONE, REMEMBERING_CRITIC, RUN_CONFIGS
 from warpworld.config import config_from_dict, load_config
 from warpworld.trainers.algorithms.algorithm import Progress
@@ -154,7 +155,8 @@ def trained(config: dict[str, Any], graph_steps: int, updates: int = 6) -> tuple
 def test_captured_updates_equal_eager_ones(way: str, caplog: pytest.LogCaptureFixture) -> None:
     """One update before it is captured, one that is, and two by its graph."""
     with caplog.at_level(logging.WARNING):
-        (eager, metrics), (captured, of_captured) = (trained(WAYS[way], steps, updates=4) for steps in (0, 4))
+        config = small_networks(WAYS[way])
+        (eager, metrics), (captured, of_captured) = (trained(config, steps, updates=4) for steps in (0, 4))
     assert "one by one" not in caplog.text
     for name, policy in eager.policies.items():
         for key, value in policy.state_dict().items() if policy is not None else ():
@@ -268,12 +270,14 @@ def test_each_epoch_of_an_update_has_an_order_of_its_own(monkeypatch: pytest.Mon
     assert len({tuple(order.tolist()) for order in permutations}) == len(permutations) == 6 * 2
 
 
-FEWER = ("trainer.num_steps=4", *(f"policy.{name}.num_minibatches=2" for name in ("tagger", "runner")))
+POLICIES = ("tagger", "runner")
+FEWER = ("trainer.num_steps=4", *(f"policy.{name}.num_minibatches=2" for name in POLICIES))
+NARROW = [f"policy.{name}.model.hidden_sizes=[4, 4]" for name in POLICIES]  # whose widths add no call either
 
 
 def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
     """What the host asks for in an iteration of the packaged config, with few envs, whose number adds no call."""
-    fewer = ["trainer.num_envs=8", "trainer.total_env_steps=4800", "saving.log_every=5"]
+    fewer = ["trainer.num_envs=8", "trainer.total_env_steps=4800", "saving.log_every=5", *NARROW]
     trainer = Trainer(load_config("tag_gridworld", [*fewer, *overrides]))
     for _ in range(2):
         trainer._iterate()
@@ -303,7 +307,7 @@ def test_few_calls_of_the_host_make_an_iteration(stand_in: StandIn) -> None:
 @pytest.mark.stand_in
 def test_an_update_is_few_nodes_of_its_graph() -> None:
     """Of 160 minibatches, with targets and diagnostics."""
-    fewer = ["trainer.num_envs=8", "trainer.num_steps=20", "trainer.total_env_steps=960", "saving.log_every=5"]
+    fewer = ["trainer.num_envs=8", "trainer.num_steps=20", "trainer.total_env_steps=960", "saving.log_every=5", *NARROW]
     trainer = Trainer(load_config("tag_gridworld", fewer))
     for _ in range(2):
         trainer._iterate()
