@@ -79,7 +79,8 @@ extern "C" __global__ void wake(Motions motions, Goals goals, float* observation
   plan[i] = (int)random.below((uint32_t)num_plans);
   const Rooms rooms = rooms_of(plans, plan[i]);
   const float2 place = place_anywhere(rooms, random);
-  const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
+  const float2 rest = make_float2(0.0f, 0.0f);
+  const Motion motion{place, rest, random.uniform(-180.0f, 180.0f), 0.0f, rest};
   motions.store(i, motion);
   goals.start_position[i] = motion.position;
   goals.start_angle[i] = motion.angle;
