@@ -42,9 +42,8 @@ def test_felt_motion_adds_up_to_the_way(name: str) -> None:
     actions = np.zeros(number("actions").shape, dtype=np.int32)
     for step in range(STEPS):
         if step % 8 == 0:
-            actions[..., 0] = draws.choice(
-                [1, 3, 3, 3, 4] if actions.shape[-1] > 1 else [3, 3, 3, 5, 6], place.shape[:2]
-            )
+            choices = [1, 3, 3, 3, 4] if actions.shape[-1] > 1 else [3, 3, 3, 5, 6]
+            actions[..., 0] = draws.choice(choices, place.shape[:2])
             if actions.shape[-1] > 1:
                 actions[..., 1] = draws.integers(0, 5, place.shape[:2])
         world["actions"][:] = torch.as_tensor(actions)
