@@ -64,11 +64,11 @@ def test_goals_are_so_far_away_and_ways_are_those_of_the_fields(name: str) -> No
 
 def test_pay_is_for_the_goal_and_for_each_metre_by_which_the_way_became_shorter() -> None:
     """Over an episode it telescopes; ``walked`` is the path in float64."""
-    world, draws = made("waypoint", 200, episode_length=60), np.random.default_rng(1)
+    world, draws = made("waypoint", 400, episode_length=60), np.random.default_rng(1)
     number = world.data.numpy
     world["shaping"].fill_(0.5)
-    began, paid, walked = number("shortest").astype(np.float64), np.zeros(200), np.zeros(200)
-    going, goals = np.ones(200, dtype=bool), 0
+    began, paid, walked = number("shortest").astype(np.float64), np.zeros(400), np.zeros(400)
+    going, goals = np.ones(400, dtype=bool), 0
     for _ in range(60):
         before = number("positions").astype(np.float64)
         world["actions"][:] = torch.as_tensor(draws.integers(0, 5, number("actions").shape))
@@ -79,10 +79,10 @@ def test_pay_is_for_the_goal_and_for_each_metre_by_which_the_way_became_shorter(
         walked[still] += np.linalg.norm(number("positions") - before, axis=-1)[still, 0]
         assert np.allclose(number("walked")[still], walked[still], atol=1e-3)
         assert np.allclose(paid[still], 0.5 * (began - number("way"))[still], atol=1e-4)
-        # at the goal the way is the radius at most, and what a grid makes of it
+        # at the goal the way is the radius at most, over the middle of a cell that is 0.226 m away at most
         done = going & number("terminated")
         goals += int(done.sum())
-        assert ((paid - 1.0 - 0.5 * began)[done] > -0.5 * 0.4).all()
+        assert ((paid - 1.0 - 0.5 * began)[done] > -0.5 * (0.3 + 0.226)).all()
         assert ((paid - 1.0 - 0.5 * began)[done] <= 1e-4).all()
         going = still
     assert goals > 5 and not going.all()

@@ -6,6 +6,7 @@ from warpworld.config.endless_config import endless, load_endless
 from warpworld.config.loading import config_from_dict, load_config
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
+from warpworld.config.played_environment import check_playable, with_env
 from warpworld.config.population import population_entries
 from warpworld.config.reward_settings import RewardSettings
 from warpworld.config.run_config import RunConfig
@@ -76,6 +77,7 @@ __all__ = [
     "TrainerConfig",
     "algorithm_class",
     "check_encodable",
+    "check_playable",
     "config_from_dict",
     "described",
     "described_params",
@@ -96,4 +98,5 @@ __all__ = [
     "sides_of",
     "slots_of",
     "validated",
+    "with_env",
 ]
