@@ -18,6 +18,7 @@ WAY_CELL = 0.2  # metres, as in ways.cuh
 WAY_UNIT = 0.002  # metres, of a number of a field
 NO_WAY = 65535  # in a field
 THREADS = 64
+KERNELS = ("clear_cells", "spread_ways")
 
 _DOCS = {
     "plan_ways": "first number of each plan's fields, columns and rows of its cells of 0.2 m, and their product",
@@ -67,8 +68,7 @@ class FindWays(Environment):
 
     def phases(self) -> Sequence[Any]:
         """Cells clear of walls, then the ways; all envs write into one array each."""
-        shared = {"threads_per_env": (1, THREADS), "own_env_only": False}
-        return [Kernel("clear_cells", **shared), Kernel("spread_ways", **shared)]
+        return [Kernel(name, threads_per_env=(1, THREADS), own_env_only=False) for name in KERNELS]
 
     def resets(self) -> Sequence[Any]:
         """Phases of a reset: none."""
