@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.cli.override_options import add_device, opened_run
-from warpworld.errors import ConfigError
+from warpworld.cli.override_options import add_device, opened_run, played_config
 from warpworld.text import print_columns
-
-if TYPE_CHECKING:
-    from warpworld.config import RunConfig
-    from warpworld.runs import Run
 
 
 def add_parsers(commands: Any) -> None:
@@ -48,7 +42,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     from warpworld.text import shown, shown_metric
 
     run = opened_run(arguments)
-    played_in = _played_in(run, arguments.overrides)
+    played_in = played_config(run, arguments.overrides)
     from warpworld.trainers import whole_rounds
     from warpworld.trainers.evaluate import evaluate
 
@@ -81,28 +75,6 @@ def _eval(arguments: argparse.Namespace) -> int:
         print()
         print_columns([["metric", "mean"], *([heading, shown_metric(found[name])] for name, heading in own.items())])
     return 0
-
-
-def _played_in(run: Run, overrides: Sequence[str]) -> RunConfig:
-    """The run's configuration with other parameters of its environment.
-
-    Raises:
-        ConfigError: a setting is not the environment's or is wrong, or the policies could not play with it.
-    """
-    from warpworld.config import check_playable, full_overrides, load_config
-
-    if not overrides:
-        return run.config
-    full = full_overrides(run.config_path, overrides)
-    for text in full:
-        if not text.startswith("env."):
-            raise ConfigError(
-                f"command line, {text}: expected a parameter of the environment, such as env.plan_seed=1000; the rest "
-                "of a run stays as it was trained"
-            )
-    played = load_config(run.config_path, [*full, f"trainer.device={run.config.trainer.device}"])
-    check_playable(run.config, played, full, "command line")
-    return played
 
 
 def _stopped(steps: int, episodes: int, unfinished: int) -> str:

@@ -3,10 +3,9 @@
 from warpworld.config.described import NO_DEFAULT, Key, described, described_params
 from warpworld.config.documents import Document, KeyPath, check_encodable, dump_value, validated
 from warpworld.config.endless_config import endless, load_endless
-from warpworld.config.loading import config_from_dict, load_config
+from warpworld.config.loading import check_playable, config_from_dict, load_config, with_env
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
-from warpworld.config.played_environment import check_playable, with_env
 from warpworld.config.population import population_entries
 from warpworld.config.reward_settings import RewardSettings
 from warpworld.config.run_config import RunConfig

@@ -9,7 +9,6 @@ from typing import Any
 from warpworld.cli.reproduce.sections import Judged
 from warpworld.config import RunConfig, ScriptConfig, with_env
 from warpworld.errors import RunError
-from warpworld.policies import Policy
 from warpworld.runs import Run
 from warpworld.trainers import load_policies
 from warpworld.trainers.play import play
@@ -40,9 +39,7 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     return found
 
 
-def _score(
-    run: Run, config: RunConfig, playing: Mapping[str, Policy | None], how: Judged, greedy: bool = False
-) -> float:
+def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
     """The score of players in a configuration."""
     played = play(config, playing, how.episodes, EXAMINED_WITH, greedy=greedy)
     if how.metric in played.returns:
