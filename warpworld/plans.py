@@ -6,6 +6,7 @@ from warpworld.eyes.plans import (
     PlanSet,
     box,
     column,
+    find_ways,
     home,
     homes,
     load_cubicasa,
@@ -13,4 +14,16 @@ from warpworld.eyes.plans import (
     write_plan,
 )
 
-__all__ = ["MAX_WALLS", "Plan", "PlanSet", "box", "column", "home", "homes", "load_cubicasa", "load_plan", "write_plan"]
+__all__ = [
+    "MAX_WALLS",
+    "Plan",
+    "PlanSet",
+    "box",
+    "column",
+    "find_ways",
+    "home",
+    "homes",
+    "load_cubicasa",
+    "load_plan",
+    "write_plan",
+]

@@ -72,6 +72,7 @@ NEEDS = "{} needs evaluations, and saving.eval_every is null; set saving.eval_ev
         ("cartpole", ["trainer.patience=3"], NEEDS.format("trainer.patience")),
         ("cartpole", ["trainer.stop_when.agent=475"], NEEDS.format("trainer.stop_when")),
         ("tag_gridworld", ["saving.eval_opponents=[greedy]"], NEEDS.format("saving.eval_opponents")),
+        ("chain", ["saving.eval_env={length: 8}"], NEEDS.format("saving.eval_env")),
         (
             "cartpole",
             [EVERY, "trainer.stop_when=475"],

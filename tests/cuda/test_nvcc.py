@@ -72,7 +72,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "particles_spread": [{}, {"agents": 48}],
     "pendulum": [{}],
     "phantom_tic_tac_toe": [{}],
-    "point_goal": [{}],
+    "point_goal": [{}, {"goal_distance": (1.0, 4.0)}],
     "recall": [{}],
     "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}],
     "signalling": [{}],

@@ -35,6 +35,7 @@ from warpworld.eyes.blocks import (
     SimpleMovement,
 )
 from warpworld.eyes.plans.bake import Bake
+from warpworld.eyes.plans.ways import FindWays
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
@@ -271,5 +272,14 @@ def test_the_kernel_that_lights_plans(sources: list[KernelSource], check: Callab
     inputs = {name: np.zeros(shape, np.float32) for name, shape in floats.items()}
     firsts = {name: np.zeros(3, np.int32) for name in ("plan_first_wall", "wall_first_texel", "plan_first_light")}
     World(Bake(inputs | firsts | {"plan_floor": np.array([[0, 3, 3, 4]], np.int32)}), num_envs=2, device="cpu")
+    (source,) = sources
+    check(source)
+
+
+@pytest.mark.slow
+def test_the_kernels_that_find_ways(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
+    inputs = {"plan_walls": np.zeros((9, 4), np.float32), "plan_first_wall": np.zeros(2, np.int32)}
+    inputs |= {"plan_ways": np.array([[0, 3, 3, 9]], np.int32), "way_places": np.zeros((4, 2), np.float32)}
+    World(FindWays(inputs, 4), num_envs=1, device="cpu")
     (source,) = sources
     check(source)

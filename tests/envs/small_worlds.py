@@ -49,7 +49,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "particles_speaker_listener": [dict(episode_length=9)],
     "particles_spread": [dict(agents=3, episode_length=9)],
     "pendulum": [dict(episode_length=9)],
-    "point_goal": [dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9)],
+    "point_goal": [
+        dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9),
+        dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, goal_distance=(1.0, 4.0)),
+    ],
     "recall": [dict(cues=3, delay=5)],
     "skirmish": [dict(scenario="2m1g_vs_3z", map_width=12, map_height=8, episode_length=9)],
     "tag_gridworld": [

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
-from warpworld.cli.override_options import add_device, opened_run
+from warpworld.cli.override_options import add_device, opened_run, played_config
 from warpworld.text import print_columns
 
 
@@ -16,6 +16,13 @@ def add_parsers(commands: Any) -> None:
         "eval", help="play a run's policies", description="Mean return of a run's policies, against random actions."
     )
     evaluation.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
+    evaluation.add_argument(
+        "overrides",
+        metavar="env.key=value",
+        nargs="*",
+        default=[],
+        help="parameters of the environment to play in, such as env.plan_seed=1000",
+    )
     evaluation.add_argument(
         "--episodes", type=at_least(1, MOST_EPISODES), default=1000, help="episodes to play (default: 1000)"
     )
@@ -27,7 +34,7 @@ def add_parsers(commands: Any) -> None:
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
     evaluation.add_argument("--checkpoint", **CHECKPOINT)
     add_device(evaluation, "play")
-    evaluation.set_defaults(command=_eval)
+    evaluation.set_defaults(command=_eval, settings="overrides")
 
 
 def _eval(arguments: argparse.Namespace) -> int:
@@ -35,6 +42,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     from warpworld.text import shown, shown_metric
 
     run = opened_run(arguments)
+    played_in = played_config(run, arguments.overrides)
     from warpworld.trainers import whole_rounds
     from warpworld.trainers.evaluate import evaluate
 
@@ -49,6 +57,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         greedy=arguments.greedy,
         checkpoint=arguments.checkpoint,
         steps=arguments.steps,
+        played_in=played_in,
     )
     # returns by policy
     rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from warpworld.cli.argument_types import at_least
+from warpworld.errors import ConfigError
 from warpworld.managers.devices import device_names
 from warpworld.near_names import nearest
 
 if TYPE_CHECKING:
+    from warpworld.config import RunConfig
     from warpworld.runs import Run
 
 
@@ -35,6 +37,28 @@ def opened_run(arguments: argparse.Namespace, overrides: Sequence[str] = ()) -> 
     if device or overrides:
         run.config = load_config(run.config_path, [*overrides, *device])
     return run
+
+
+def played_config(run: Run, overrides: Sequence[str]) -> RunConfig:
+    """The run's configuration with other parameters of its environment.
+
+    Raises:
+        ConfigError: a setting is not the environment's or is wrong, or the policies could not play with it.
+    """
+    from warpworld.config import check_playable, full_overrides, load_config
+
+    if not overrides:
+        return run.config
+    full = full_overrides(run.config_path, overrides)
+    for text in full:
+        if not text.startswith("env."):
+            raise ConfigError(
+                f"command line, {text}: expected a parameter of the environment, such as env.plan_seed=1000; the rest "
+                "of a run stays as it was trained"
+            )
+    played = load_config(run.config_path, [*full, f"trainer.device={run.config.trainer.device}"])
+    check_playable(run.config, played, full, "command line")
+    return played
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:

@@ -3,7 +3,7 @@
 from warpworld.config.described import NO_DEFAULT, Key, described, described_params
 from warpworld.config.documents import Document, KeyPath, check_encodable, dump_value, validated
 from warpworld.config.endless_config import endless, load_endless
-from warpworld.config.loading import config_from_dict, load_config
+from warpworld.config.loading import check_playable, config_from_dict, load_config, with_env
 from warpworld.config.named_classes import algorithm_class, model_class
 from warpworld.config.overrides import full_overrides
 from warpworld.config.population import population_entries
@@ -76,6 +76,7 @@ __all__ = [
     "TrainerConfig",
     "algorithm_class",
     "check_encodable",
+    "check_playable",
     "config_from_dict",
     "described",
     "described_params",
@@ -96,4 +97,5 @@ __all__ = [
     "sides_of",
     "slots_of",
     "validated",
+    "with_env",
 ]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _OPPONENTS: KeyPath = ("saving", "eval_opponents")
 _STOP_WHEN: KeyPath = ("trainer", "stop_when")
+_ENV: KeyPath = ("saving", "eval_env")
 MOST_EXAMPLES = 2
 
 
@@ -48,7 +49,12 @@ def check_evaluations(config: RunConfig, scripts: Collection[str], document: Doc
     _check_policies(config, document)
     trainer, saving = config.trainer, config.saving
     scores = trainer.stop_scores
-    keys = {_STOP_WHEN: scores, ("trainer", "patience"): trainer.patience, _OPPONENTS: saving.eval_opponents}
+    keys = {
+        _STOP_WHEN: scores,
+        ("trainer", "patience"): trainer.patience,
+        _OPPONENTS: saving.eval_opponents,
+        _ENV: saving.eval_env,
+    }
     asked = [key for key, value in keys.items() if value]
     if asked and saving.eval_every is None:
         inner = [(*asked[0], name) for name in scores]

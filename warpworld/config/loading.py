@@ -17,11 +17,14 @@ from warpworld.config.environment_section import with_environment
 from warpworld.config.evaluation_checks import check_evaluations, check_stop_when
 from warpworld.config.loggers import check_loggers
 from warpworld.config.overrides import apply_overrides
+from warpworld.config.played_environment import check_playable, evaluated_env, with_env
 from warpworld.config.policy_sections import checked_policies, fill_sections, keys_at, with_model_settings
 from warpworld.config.run_config import RunConfig
 from warpworld.config.self_play import absolute_runs, check_scripts, check_self_play, with_absolute_runs
 from warpworld.config.source import read_source
 from warpworld.errors import ConfigError
+
+__all__ = ["check_playable", "config_from_dict", "load_config", "with_env"]
 
 
 def load_config(source: str | Path, overrides: Iterable[str] = ()) -> RunConfig:
@@ -84,6 +87,7 @@ def _build(document: Document, folder: Path) -> RunConfig:
     check_populations(config, groups, document)
     check_scripts(config, scripts, document)
     check_self_play(config, groups, scripts, document)
+    config = evaluated_env(config, document)
     check_evaluations(config, scripts, document)
     # loggers, sizes, and paths as they are now
     check_loggers(config.saving, document)

@@ -349,6 +349,9 @@ class SavingConfig(Section):
         default=100, description="episodes of each pairing in an evaluation"
     )
     eval_seed: Seed = Field(default=0, description="seed of these episodes, the same in every evaluation")
+    eval_env: dict[str, Any] = Field(
+        default={}, description="parameters of the environment in evaluations, in place of those trained with"
+    )
     eval_opponents: tuple[Text, ...] = Field(
         default=(), description="opponents in evaluations: scripts of the environment, random, RUN or RUN#NAME"
     )

@@ -12,19 +12,24 @@ constexpr float DEGREES = 0.0174532925f;   // radians
 struct Motion {
   float2 position, velocity;  // of the world, not of the body
   float angle, angvelocity;
+  float2 moved;  // metres a second over the last step, contacts included: `velocity` is what is left after them
 };
 
 // The arrays that hold agents' motion: what kernels take by value to move agents.
 struct Motions {
   float2 *positions, *velocity;
   float *angles, *angvelocity;
+  float2* moved;
 
-  WW_METHOD Motion load(int i) const { return Motion{positions[i], velocity[i], angles[i], angvelocity[i]}; }
+  WW_METHOD Motion load(int i) const {
+    return Motion{positions[i], velocity[i], angles[i], angvelocity[i], moved[i]};
+  }
   WW_METHOD void store(int i, const Motion& motion) const {
     positions[i] = motion.position;
     velocity[i] = motion.velocity;
     angles[i] = motion.angle;
     angvelocity[i] = motion.angvelocity;
+    moved[i] = motion.moved;
   }
 };
 
@@ -61,8 +66,10 @@ WW_FUNCTION void push(Motion& motion, const Push& by, const Inertia& inertia) {
 
 // One step of 1 / fps seconds; whether the agent touched something. All lanes of the env that have an agent call it.
 WW_FUNCTION bool walk(Motion& motion, const Walls& walls, float fps) {
+  using namespace plane;
   Disc disc{motion.position, motion.velocity};
   const bool touched = move_disc(disc, walls, AGENT_RADIUS, 1.0f / fps);
+  motion.moved = fps * (disc.position - motion.position);
   motion.position = disc.position;
   motion.velocity = disc.velocity;
   motion.angle = wrapped(motion.angle + motion.angvelocity / fps);
@@ -87,13 +94,14 @@ WW_FUNCTION void walk(Motion& motion, const Walls& walls, float fps, const Outco
   outcomes.progress[agent_index()] = held_up ? smaller(length(motion.position - from) / intended, 1.0f) : 1.0f;
 }
 
-// What an agent senses of its own motion: turn rate, and its speed forward and to the left, each of about 1.
+// What an agent senses of its own motion: turn rate, and its speed forward and to the left, each of about 1. It is how the
+// agent moved in this step, along walls too, so that the sum over steps is the way from where it started.
 WW_FUNCTION void feel(const Motion& motion, float* imu) {
   using namespace plane;
   const float2 ahead = direction_of(motion.angle);
   imu[0] = motion.angvelocity * (1.0f / 360.0f);
-  imu[1] = dot(motion.velocity, ahead) * 0.1f;
-  imu[2] = dot(motion.velocity, left_of(ahead)) * 0.1f;
+  imu[1] = dot(motion.moved, ahead) * 0.1f;
+  imu[2] = dot(motion.moved, left_of(ahead)) * 0.1f;
 }
 
 // What the cameras of all envs look at, and from where: what kernels take by value to see.

@@ -149,6 +149,7 @@ class Indoor(Environment):
             Array("velocity", "float32", (2,), doc="metres a second, in the world's frame"),
             Array("angles", "float32", bounds=(-180.0, 180.0), doc="degrees, counter-clockwise from +x"),
             Array("angvelocity", "float32", doc="degrees a second"),
+            Array("moved", "float32", (2,), doc="metres a second over the last step, contacts included"),
         ]
 
     def _check_size(self) -> None:

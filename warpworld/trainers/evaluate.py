@@ -15,6 +15,7 @@ from warpworld.trainers.loaded_policies import load_policies
 from warpworld.trainers.play import play
 
 if TYPE_CHECKING:
+    from warpworld.config import RunConfig
     from warpworld.runs import Run
 
 NORMAL_95 = 1.959964  # half-width of a 95% interval, in standard errors
@@ -27,6 +28,7 @@ def evaluate(
     greedy: bool = False,
     checkpoint: Which = None,
     steps: int | None = None,
+    played_in: RunConfig | None = None,
 ) -> dict[str, dict[str, float]]:
     """Measure the mean return of each policy of a run's checkpoint.
 
@@ -43,6 +45,8 @@ def evaluate(
             the best evaluation.
         steps: of each env, after which each pairing stops; episodes that have not ended count as far as they came.
             None plays all to their end.
+        played_in: the run's configuration with other parameters of the environment, as ``with_env`` makes it; None
+            plays as trained.
 
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
@@ -55,7 +59,7 @@ def evaluate(
     Raises:
         RunError: there is no checkpoint, or it does not fit; or episodes do not end, and there are no ``steps``.
     """
-    config = run.config
+    config = played_in or run.config
     trained = load_policies(run, checkpoint)
 
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:

@@ -101,6 +101,14 @@ def test_a_config_lies_beside_the_table(tmp_path: Path) -> None:
             "Known: agent",
         ),
         (
+            POLE.replace("metric: agent", "metric: agent, env: {gravty: 1}") + "tasks: {a: {}}\n",
+            "{file}, line 2: task 'a': judged.env: env.gravty is not a known key. Did you mean 'gravity'?",
+        ),
+        (
+            POLE.replace("metric: agent", "metric: agent, references: [guide]") + "tasks: {a: {}}\n",
+            "{file}, line 2: judged.references names 'guide', which is no script of task 'a'. Known: none",
+        ),
+        (
             f"{POLE}rules: {{versions: [ours, theirs], rows: {{sticky: [yes]}}}}\ntasks: {{a: {{}}}}\n",
             "{file}, line 6: rules.rows.sticky has 1 entries, expected one for each of ours, theirs",
         ),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from warpworld.cli.reproduce.sections import Judged
+from warpworld.config import RunConfig, ScriptConfig, with_env
 from warpworld.errors import RunError
 from warpworld.runs import Run
 from warpworld.trainers import load_policies
@@ -14,8 +16,8 @@ from warpworld.trainers.play import play
 EXAMINED_WITH = 1  # the seed of the episodes
 
 
-def scores_of(run: Run, how: Judged) -> Mapping[str, float]:
-    """Scores of a run's newest policies: ``drawn``, ``greedy`` and ``at_random``.
+def scores_of(run: Run, how: Judged) -> dict[str, Any]:
+    """Scores of a run's newest policies: ``drawn``, ``greedy`` and ``at_random``; and ``references``, those of scripts.
 
     Args:
         run: with a checkpoint.
@@ -23,24 +25,39 @@ def scores_of(run: Run, how: Judged) -> Mapping[str, float]:
 
     Raises:
         RunError: there is no checkpoint, episodes do not end, or the metric is no number.
+        ConfigError: the policies could not play with the table's parameters.
     """
     policies = load_policies(run)
-    players = {
-        "drawn": policies,
-        "greedy": policies,
-        "at_random": {name: None if run.config.policy[name].train else policy for name, policy in policies.items()},
+    config = with_env(run.config, how.env, "judged.env")
+    untrained = {name: None if run.config.policy[name].train else policy for name, policy in policies.items()}
+    players = {"drawn": policies, "greedy": policies, "at_random": untrained}
+    found: dict[str, Any] = {
+        name: _score(run, config, playing, how, name == "greedy") for name, playing in players.items()
     }
-    found = {}
-    for name, playing in players.items():
-        played = play(run.config, playing, how.episodes, EXAMINED_WITH, greedy=name == "greedy")
-        if how.metric in played.returns:
-            value = agents_in(run, how) * float(played.returns[how.metric].mean())
-        else:
-            value = played.metrics[how.metric]
-        if not math.isfinite(value):
-            raise RunError(f"run '{run.path}': {how.metric} is {value} over {how.episodes:,} episodes")
-        found[name] = value
+    scripted = {name: _by_script(config, name) for name in how.references}
+    found["references"] = {name: _score(run, by_it, untrained, how) for name, by_it in scripted.items()}
     return found
+
+
+def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
+    """The score of players in a configuration."""
+    played = play(config, playing, how.episodes, EXAMINED_WITH, greedy=greedy)
+    if how.metric in played.returns:
+        value = agents_in(run, how) * float(played.returns[how.metric].mean())
+    else:
+        value = played.metrics[how.metric]
+    if not math.isfinite(value):
+        raise RunError(f"run '{run.path}': {how.metric} is {value} over {how.episodes:,} episodes")
+    return value
+
+
+def _by_script(config: RunConfig, script: str) -> RunConfig:
+    """The configuration with a script of the environment in place of every policy that learns."""
+    scripted = {
+        name: ScriptConfig(groups=entry.groups, script=script) if entry.train else entry
+        for name, entry in config.policy.items()
+    }
+    return config.model_copy(update={"policy": scripted})
 
 
 def agents_in(run: Run, how: Judged) -> int:

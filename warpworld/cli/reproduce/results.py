@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from warpworld.config import Flag, Section
 from warpworld.drawing import write_whole
@@ -24,6 +24,7 @@ class SeedResult(Section):
     drawn: float  # score of drawn actions
     greedy: float  # score of likeliest actions
     at_random: float  # score of random actions
+    references: dict[str, float] = Field(default={})  # score of each script that the table names
     env_steps: int
     cpu_seconds: float  # processor time of the training, all threads and sessions together
     seconds: float  # wall time of the same

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -41,6 +41,10 @@ class Judged(Section):
     agents: Literal["mean", "sum"] = Field(default="mean", description="of the returns of the policy's agents")
     greedy: Flag = Field(default=False, description="whether policies take their likeliest actions, or draw them")
     episodes: Count = Field(default=1000, description="that are played")
+    env: dict[str, Any] = Field(default={}, description="parameters of the environment, in place of those trained with")
+    references: tuple[Text, ...] = Field(
+        default=(), description="scripts of the environment that are judged beside the policies"
+    )
 
 
 class Rules(Section):

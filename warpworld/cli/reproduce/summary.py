@@ -150,6 +150,8 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
             yield f"- `{name}`: {task.note}"
     if table.sources or any(task.note for task in table.tasks.values()):
         yield ""
+    if table.judged.references and results is not None:
+        yield from _referred(results)
     if table.note:
         yield f"{table.note}\n"
     for name in table.tasks:
@@ -160,6 +162,15 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
         yield ""
         if table.rules.note:
             yield f"{table.rules.note}\n"
+
+
+def _referred(results: Results) -> Iterator[str]:
+    """Lines on what random actions and scripts score in the episodes that the policies are judged in."""
+    for name, task in results.tasks.items():
+        if task.seeds:
+            found = {"random actions": task.seeds[0].at_random, **task.seeds[0].references}
+            yield f"- `{name}`, in the same episodes: {', '.join(f'{k} {_short(v)}' for k, v in found.items())}"
+    yield ""
 
 
 def _crossed(name: str, task: TaskResult) -> Iterator[str]:

@@ -19,6 +19,7 @@ from warpworld.config import (
     check_encodable,
     load_config,
     validated,
+    with_env,
 )
 from warpworld.errors import ConfigError, suggest
 from warpworld.files import read_file, reason
@@ -120,9 +121,27 @@ class TableFile:
                 f"{self._document.where(('judged', 'metric'))}: judged.metric is '{metric}', which task '{name}' does "
                 f"not have.{suggest(metric, found)} Known: {', '.join(found)}"
             )
+        self._check_judged(name, config)
         if self.table.cross_play:
             self._check_partners(name, config)
         return config
+
+    def _check_judged(self, name: str, config: RunConfig) -> None:
+        """Refuse parameters with which the policies could not play, and scripts that are not there."""
+        judged = self.table.judged
+        try:
+            with_env(config, judged.env, "judged.env")
+        except ConfigError as error:
+            where = self._document.where(("judged", "env"))
+            raise ConfigError(f"{where}: task '{name}': {error}") from error
+        scripts = config.make_environment().scripts()
+        for script in judged.references:
+            if script not in scripts:
+                where = self._document.where(("judged", "references"))
+                raise ConfigError(
+                    f"{where}: judged.references names '{script}', which is no script of task '{name}'."
+                    f"{suggest(script, scripts)} Known: {', '.join(scripts) or 'none'}"
+                )
 
     def _check_partners(self, name: str, config: RunConfig) -> None:
         """Refuse cross-play where no policy plays the agents of one group, or where it remembers."""

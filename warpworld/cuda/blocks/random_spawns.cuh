@@ -30,7 +30,8 @@ extern "C" __global__ void spawn_anywhere(Motions motions, int* plan, Plans plan
   for (int turn = 0; turn < NUM_AGENTS; ++turn) {
     if (agent_id() == turn) {
       const float2 place = free_place(rooms, motions.positions, turn, random);
-      const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
+      const float2 rest = make_float2(0.0f, 0.0f);
+      const Motion motion{place, rest, random.uniform(-180.0f, 180.0f), 0.0f, rest};
       motions.store(agent_index(), motion);
     }
     if (turn + 1 < NUM_AGENTS) sync_env();  // orders this agent's place before the next one keeps away from it

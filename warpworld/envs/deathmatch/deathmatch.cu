@@ -76,6 +76,7 @@ __device__ void wake_up(const Motions& motions) {
   motions.velocity[i] = make_float2(0.0f, 0.0f);
   motions.angles[i] = Random::agent().uniform(-180.0f, 180.0f);
   motions.angvelocity[i] = 0.0f;
+  motions.moved[i] = make_float2(0.0f, 0.0f);
 }
 
 extern "C" __global__ void act(Motions motions, Lives lives, Shots shots, const int* actions, const int* plan,

@@ -58,5 +58,5 @@ __device__ void wake_by(const Motions& motions, const Spawns& spawns, const Room
   const int pose = i * NUM_AGENTS + (int)random.below((uint32_t)NUM_AGENTS);
   const float2 place = fresh ? place_anywhere(home, random) : spawns.spawn_positions[pose];
   const float angle = fresh ? random.uniform(-180.0f, 180.0f) : spawns.spawn_angles[pose];
-  motions.store(i, Motion{place, make_float2(0.0f, 0.0f), angle, 0.0f});
+  motions.store(i, Motion{place, make_float2(0.0f, 0.0f), angle, 0.0f, make_float2(0.0f, 0.0f)});
 }

@@ -64,7 +64,8 @@ extern "C" __global__ void wake(Motions motions, unsigned* seen, float* observat
   Random random = Random::agent();
   plan[i] = (int)random.below((uint32_t)num_plans);
   const float2 place = place_anywhere(rooms_of(plans, plan[i]), random);
-  const Motion motion{place, make_float2(0.0f, 0.0f), random.uniform(-180.0f, 180.0f), 0.0f};
+  const float2 rest = make_float2(0.0f, 0.0f);
+  const Motion motion{place, rest, random.uniform(-180.0f, 180.0f), 0.0f, rest};
   motions.store(i, motion);
   feel(motion, observations_imu + 3 * i);
   for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;

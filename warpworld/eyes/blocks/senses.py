@@ -76,7 +76,7 @@ class AgentPixels(Camera):
 
 
 class IMU(Block):
-    """``imu`` (3,): turn rate / 360 degrees a second, speed forward and to the left / 10 m/s, as after this step."""
+    """``imu`` (3,): turn rate / 360 degrees a second, speed forward and to the left / 10 m/s, over this step."""
 
     header = "blocks/imu.cuh"
     senses = ("feel_motion",)

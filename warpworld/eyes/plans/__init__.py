@@ -23,5 +23,10 @@ if TYPE_CHECKING:
     from warpworld.eyes.plans.sources import plan_files as plan_files
     from warpworld.eyes.plans.toys import box as box
     from warpworld.eyes.plans.toys import column as column
+    from warpworld.eyes.plans.ways import NO_WAY as NO_WAY
+    from warpworld.eyes.plans.ways import WAY_CELL as WAY_CELL
+    from warpworld.eyes.plans.ways import WAY_UNIT as WAY_UNIT
+    from warpworld.eyes.plans.ways import find_ways as find_ways
+    from warpworld.eyes.plans.ways import way_arrays as way_arrays
 else:
     __getattr__, __dir__ = lazy_names(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from warpworld.config import RunConfig, sides_of
+from warpworld.config import RunConfig, sides_of, with_env
 from warpworld.config.evaluation_checks import trained_policies
 from warpworld.policies import Policy, action_distribution
 from warpworld.runs import Run
@@ -141,7 +141,7 @@ class Evaluations:
         if stage is None:
             workers = trainer.num_workers or self._processes.workers()
             changed = {"trainer": trainer.model_copy(update={"num_workers": workers})}
-            config = self._config.model_copy(update=changed)
+            config = with_env(self._config, saving.eval_env).model_copy(update=changed)
             first = {group: self._players[name] for name, e in config.policy.items() for group in e.groups}
             stage = Stage(config, first, saving.eval_episodes, saving.eval_seed, game.greedily)
             self._stages += [stage] if self._world.environment.resumable else []
