@@ -195,9 +195,7 @@ def test_captured_targets_are_those_of_the_functions() -> None:
 
 
 @pytest.mark.parametrize("way", ["cartpole", "agents that leave", "segments", "all that may change", "mingru"])
-def test_networks_learn_in_one_kernel_what_torch_would_learn(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_networks_learn_in_one_kernel_what_torch_would_learn(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken, take = list[bool](), InOneKernel.steps
 
     def note(self: InOneKernel, rows: Any, epoch: Epoch) -> torch.Tensor | None:

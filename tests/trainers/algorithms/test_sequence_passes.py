@@ -13,10 +13,10 @@ from torch import Tensor, nn
 import warpworld
 from tests.trainers.algorithms.test_choice_loss import SETTINGS, rows_of, terms_of
 from tests.trainers.algorithms.wide_muon import WideMuon
-from warpworld.policies import MLP, Categorical, MinGRU, ObservationNormaliser, Recurrent, RecurrentPolicy
+from warpworld.policies import MLP, Categorical, MinGRU, ObservationNormaliser, Policy, Recurrent, RecurrentPolicy
 from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
-from warpworld.trainers.algorithms.experience import Batch, Sequences
+from warpworld.trainers.algorithms.experience import Batch, Experience, Sequences
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.ppo import ppo_loss
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
@@ -51,17 +51,45 @@ def policy_of(name: str, normalises: bool = False) -> RecurrentPolicy:
     return RecurrentPolicy(model, Categorical(HEADS), normaliser)
 
 
-class Made:
-    """A policy with the kernels of its gradients, in a world of some envs."""
+def perceptrons() -> Policy:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        model = MLP(Box(-1.0, 1.0, (FEATURES,)), sum(HEADS), hidden_sizes=(40, 9), activation="tanh")
+        for parameter in model.parameters():
+            nn.init.normal_(parameter, std=0.4)
+    return Policy(model, Categorical(HEADS))
 
-    def __init__(self, name: str, num_envs: int = 5, optimizer: str = "adam", normalises: bool = False) -> None:
+
+class Made:
+    """A policy with the kernels of its gradients, in a world of some envs; perceptrons where no network is named."""
+
+    def __init__(
+        self,
+        name: str | None,
+        num_envs: int = 5,
+        optimizer: str = "adam",
+        normalises: bool = False,
+        is_reduced: bool = False,
+    ) -> None:
         world = warpworld.make("cartpole", num_envs=num_envs)
-        self.policy, self.device = policy_of(name, normalises).to(world.device), world.device
+        policy: Policy = perceptrons() if name is None else policy_of(name, normalises)
+        self.policy, self.device = policy.to(world.device), world.device
         self.parameters = FlatParameters(self.policy, 1e-3, OPTIMIZERS[optimizer])
-        kernels = sequence_kernels(self.policy, self.parameters, world)
+        kernels = sequence_kernels(self.policy, self.parameters, world, is_reduced)
         assert kernels is not None
         self.kernels: SequenceKernels = kernels
         world.reset()
+
+    def rows(self, count: int) -> Batch:
+        """Single rows near to what the policy gives."""
+        generator = torch.Generator().manual_seed(count)
+        rows = rows_of(HEADS, count, True, self.device)[2]
+        rows = rows.with_columns(observations=torch.randn(count, FEATURES, generator=generator).to(self.device))
+        with torch.no_grad():
+            outputs, values = rows.evaluated(self.policy)
+            found = Categorical(HEADS).log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
+        near = 0.4 * torch.randn(2, count, generator=generator).to(self.device)
+        return rows.with_columns(log_probs=found[0] + near[0], values=values + near[1])
 
     def sequences(self, count: int, masked: bool = False) -> Sequences:
         """Sequences near to what the policy gives, in which episodes begin."""
@@ -77,12 +105,17 @@ class Made:
             found = Categorical(HEADS).log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
         return Sequences(rows.with_columns(log_probs=found[0] + near[0], values=values + near[1]), states, starts)
 
-    def right(self, rows: Sequences, settings: Any, given: nn.Module | None = None) -> tuple[Tensor, dict[str, Tensor]]:
+    def right(
+        self, rows: Experience, settings: Any, given: nn.Module | None = None
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """Gradient and diagnostics of a minibatch in float64, by the weights of another policy if one is given."""
         policy = copy.deepcopy(given or self.policy).double()
         wide = {name: each.double() if each.is_floating_point() else each for name, each in rows.rows.named_tensors()}
         batch = Batch(**wide)  # type: ignore[arg-type]
-        outputs, values = Sequences(batch, rows.states.double(), rows.starts).evaluated(policy)  # type: ignore[arg-type]
+        wide_rows: Experience = batch
+        if isinstance(rows, Sequences):
+            wide_rows = Sequences(batch, rows.states.double(), rows.starts)
+        outputs, values = wide_rows.evaluated(policy)  # type: ignore[arg-type]
         found = Categorical(HEADS).log_prob_and_entropy(outputs, batch.actions, batch.action_masks)
         loss_of: Any = a2c_loss if isinstance(settings, A2CSettings) else ppo_loss
         loss, diagnostics = loss_of(*found, values, batch, settings)
@@ -109,7 +142,7 @@ def compare(mine: Made, rows: Sequences, epoch: Epoch, settings: Any) -> None:
     for (norm, said), minibatch in zip(
         mine.kernels(rows, epoch, terms_of(settings), UNLIMITED), minibatches, strict=True
     ):
-        gradient, diagnostics = mine.right(minibatch, settings)  # type: ignore[arg-type]
+        gradient, diagnostics = mine.right(minibatch, settings)
         scale = float(gradient.abs().max())
         torch.testing.assert_close(mine.parameters.gradient.double() / scale, gradient / scale, rtol=0, atol=1e-5)
         torch.testing.assert_close(norm.double(), gradient.norm(), rtol=1e-5, atol=1e-6)
@@ -178,3 +211,55 @@ def test_steps_do_not_depend_on_which_block_takes_what() -> None:
         assert not mine.kernels._counters.any()
     for other in found[1:]:
         assert all(torch.equal(one, each) for one, each in zip(found[0], other, strict=True))
+
+
+# ---- bfloat16 --------------------------------------------------------------------------------------------------------
+class RoundedProduct(torch.autograd.Function):
+    """A layer in float64 that rounds what it reads, its weights and the gradient behind it to bfloat16."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        read, weights = x.bfloat16().double(), weight.bfloat16().double()
+        ctx.save_for_backward(read, weights)
+        return read @ weights.t() + bias
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        read, weights = ctx.saved_tensors
+        behind = gradient.bfloat16().double()
+        flat = behind.flatten(0, -2)
+        return behind @ weights, flat.t() @ read.flatten(0, -2), flat.sum(0)
+
+
+class RoundedLinear(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return RoundedProduct.apply(x, self.weight, self.bias)
+
+
+def rounded(policy: Policy) -> Policy:
+    """A copy whose layers round, but for the last ones."""
+    copied = copy.deepcopy(policy)
+    hidden = [each for each in copied.model.modules() if type(each) is nn.Linear]
+    for each in hidden:
+        if each.out_features not in (sum(HEADS), 1):
+            each.__class__ = RoundedLinear
+    return copied
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("network", [None, "an encoder and two layers of memory"])
+def test_layers_but_the_last_ones_multiply_in_bfloat16(network: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, settings = Made(network, is_reduced=True), SETTINGS["ppo"]
+    rows = mine.rows(70) if network is None else mine.sequences(7, True)
+    epoch = epoch_of(len(rows), 1, 1, mine.device)
+    assert not mine.kernels.takes(rows, epoch)  # in float32
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: True)
+    monkeypatch.setattr(torch, "get_autocast_dtype", lambda device: torch.bfloat16)
+    assert mine.kernels.takes(rows, epoch)
+    monkeypatch.undo()
+    (_,) = mine.kernels(rows, epoch, terms_of(settings), UNLIMITED)
+    (minibatch,) = minibatches_of(rows, epoch)
+    right, plain = (mine.right(minibatch, settings, policy)[0] for policy in (rounded(mine.policy), mine.policy))
+    # a number may lie so near to the middle of two that float32 and float64 round it apart, but few do
+    off, apart = ((each - right).norm() for each in (mine.parameters.gradient.double(), plain))
+    assert off < 0.1 * apart

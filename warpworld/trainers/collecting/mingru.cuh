@@ -4,19 +4,8 @@
 // all envs share their rows.
 #pragma once
 
+#include "bfloat16.cuh"
 #include "replay.cuh"
-
-__device__ inline uint16_t bfloat16_bits(float number) {
-  const uint32_t bits = __float_as_uint(number);
-  if ((bits & 0x7FFFFFFFu) > INFINITE) return (uint16_t)(bits >> 16 | 0x40u);  // NaN stays NaN
-  return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
-}
-
-__device__ inline float of_bfloat16(uint16_t bits) { return __uint_as_float((uint32_t)bits << 16); }
-
-__device__ inline float rounded(float number, bool reduced) {
-  return reduced ? of_bfloat16(bfloat16_bits(number)) : number;
-}
 
 // A tensor of float or bfloat16.
 struct RealTensor {

@@ -56,7 +56,7 @@ def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
     if loss is None or learner.loss_terms() is None:
         return ByAutograd(learner)
     terms = terms_of(learner)
-    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, world)
+    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, world, collector.is_reduced)
 
 
 def _as_it_is(run: Part, tensors: Sequence[Tensor]) -> Part:

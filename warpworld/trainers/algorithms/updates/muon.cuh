@@ -90,12 +90,12 @@ __device__ inline void square_tile(const Muon& muon, const Matrix& own, int iter
   float sums[OF_LANE];
   if (is_gram) {
     const View move = view_of(own, muon.move(iteration));
-    multiply(move, move.turned(), side, own.longer(), side, row, column, shared, sums);
+    multiply(move, move.turned(), side, own.longer(), side, row, column, false, shared, sums);
     put_tile(gram, gram, side, side, row, column, 0.0f, 1.0f, sums);
     return;
   }
   const float inverse = iteration == 0 ? inverse_norm(gram.numbers, side, sums_of_lanes) : 1.0f, squared = inverse * inverse;
-  multiply(gram, gram, side, side, side, row, column, shared, sums);
+  multiply(gram, gram, side, side, side, row, column, false, shared, sums);
   put_tile(gram, polynomial, side, side, row, column, SCHULZ_B * squared, SCHULZ_C * squared * squared, sums);
 }
 
@@ -111,7 +111,7 @@ __device__ inline void move_tile(const Muon& muon, const Matrix& own, int iterat
     share *= scale;
   }
   float sums[OF_LANE];
-  multiply(View{muon.polynomial() + own.square, side, 1}, move, side, side, length, row, column, shared, sums);
+  multiply(View{muon.polynomial() + own.square, side, 1}, move, side, side, length, row, column, false, shared, sums);
   if (iteration + 1 < ITERATIONS) {
     put_tile(move, view_of(own, muon.move(iteration + 1)), side, length, row, column, share, scale, sums);
     return;

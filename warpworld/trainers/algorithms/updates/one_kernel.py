@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from torch import Tensor
 
+from warpworld.policies import RecurrentPolicy
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.updates.gradients import Gradients
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
@@ -18,7 +19,9 @@ from warpworld.trainers.spans import PASSES, span
 from warpworld.world import World
 
 
-def in_one_kernel(learner: Learner, others: Gradients, terms: Terms, world: World) -> Gradients:
+def in_one_kernel(
+    learner: Learner, others: Gradients, terms: Terms, world: World, is_reduced: bool = False
+) -> Gradients:
     """Gradients by a kernel if there is one for the learner's policy, and else the others.
 
     Args:
@@ -26,9 +29,12 @@ def in_one_kernel(learner: Learner, others: Gradients, terms: Terms, world: Worl
         others: computes gradients without that kernel.
         terms: of the present loss.
         world: that is not sealed.
+        is_reduced: whether networks multiply in bfloat16.
     """
     given = learner.policy, learner.parameters, world
-    kernels = perceptron_kernels(*given) or sequence_kernels(*given)
+    kernels: PassKernels | None = None if is_reduced else perceptron_kernels(*given)
+    if kernels is None and (is_reduced or isinstance(learner.policy, RecurrentPolicy)):
+        kernels = sequence_kernels(*given, is_reduced)
     return others if kernels is None else InOneKernel(learner, others, terms, kernels)
 
 

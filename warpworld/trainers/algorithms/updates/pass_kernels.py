@@ -68,6 +68,7 @@ class PassKernels(TensorKernels):
 
     Attributes:
         moves: memory for the moves of matrices; None without Muon.
+        is_reduced: whether hidden layers multiply in bfloat16.
 
     Args:
         world: that is not sealed.
@@ -78,6 +79,8 @@ class PassKernels(TensorKernels):
         constants: of the file, besides those of choices and of the optimiser.
         lanes: threads of a block.
     """
+
+    is_reduced: bool = False
 
     def __init__(
         self,
@@ -111,8 +114,8 @@ class PassKernels(TensorKernels):
 
     # ---- what all of them do -----------------------------------------------------------------------------------------
     def takes(self, rows: Experience, epoch: Epoch) -> bool:
-        """Whether the kernels compute the gradients of an epoch: of rows as a rollout records them, in float32."""
-        if not self.is_here(rows.rows.actions) or self._is_reduced():
+        """Whether the kernels compute the gradients of an epoch: of rows as a rollout records them."""
+        if not self.is_here(rows.rows.actions) or not self._is_exact():
             return False
         lengths = epoch.lengths[: len(epoch.lengths) // epoch.passes]
         total, count = sum(lengths), len(lengths)
@@ -120,10 +123,12 @@ class PassKernels(TensorKernels):
         is_plain = rows.rows.observations.dtype == torch.float32 and rows.rows.actions.dtype == torch.int32
         return are_equal and is_plain and min(lengths) > 0 and self.takes_rows(rows, max(lengths))
 
-    def _is_reduced(self) -> bool:
-        """Whether torch's products would now be of less than float32, be it bfloat16 or TF32."""
-        is_bf16 = torch.is_autocast_enabled(self._parameters.vector.device.type)
-        return is_bf16 or torch.get_float32_matmul_precision() != "highest"
+    def _is_exact(self) -> bool:
+        """Whether products would now be of the kernel's precision."""
+        device = self._parameters.vector.device.type
+        if torch.is_autocast_enabled(device):
+            return self.is_reduced and torch.get_autocast_dtype(device) == torch.bfloat16
+        return not self.is_reduced and torch.get_float32_matmul_precision() == "highest"
 
     def __call__(
         self, rows: Experience, epoch: Epoch, terms: LossTerms, longest: float

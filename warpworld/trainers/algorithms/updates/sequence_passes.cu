@@ -1,11 +1,12 @@
-// Passes over sequences of a rollout's rows for a policy with a memory of minimal GRUs (policies/layers/cells.py, MinGRU), in one
-// launch: of each minibatch the forward, the losses of choice_loss.cuh with their diagnostics, and the backward through time; then
+// Passes over sequences of a rollout's rows for a policy with a memory of minimal GRUs (policies/layers/cells.py, MinGRU), or over
+// rows, as sequences of one step, for one of perceptrons; in one launch: of each minibatch the forward, the losses of choice_loss.cuh with their diagnostics, and the backward through time; then
 // the sum over all rows, the limit of the gradient's length, and a step of Adam, or with MUON of Muon.
 //
 // The networks are a list of operations, so that their number and sizes are no constants: layers of an encoder, layers of the
 // memory and their means through time, the heads and the loss, then the way back, and last the gradients of all weights. What an
 // operation gives is a matrix in `scratch`, of a row for each step of each sequence, in which the steps of a sequence lie one
-// behind the other. Products are tiles (tiles.cuh).
+// behind the other. Products are tiles (tiles.cuh), of float32 or of bfloat16: then what a layer reads, its weights, and the
+// gradient of what it gives are rounded, but for last layers.
 //
 // The first `num_envs` envs are blocks that work, in turns (in_turn.cuh): each operation's turns wait for those of operations
 // before. Every turn writes to places of its own, and what several give is added up in a fixed order, so that results do not
@@ -16,7 +17,8 @@
 
 enum { LINEAR, MEANS, LOSS, MEANS_BACK, LINEAR_BACK, WEIGHTS };
 
-// A part of a forward or backward. Matrices are given by how many columns of scratch lie before them; below 0 stand the
+// A part of a forward or backward. The loss finds values at `gradient`, of which a row has `split` with `layer` before the value:
+// with the logits, or in a matrix of their own. Matrices are given by how many columns of scratch lie before them; below 0 stand the
 // observations.
 struct Operation {
   int kind, turns, waits;                     // turns of it, and how many before it are done when it begins
@@ -24,6 +26,7 @@ struct Operation {
   int read, given, gradient;                  // what its layer reads and gives, and where the gradient of what it reads goes
   int weights, biases, others, other_biases;  // in the vector: of outputs below `split`, and of those from there on
   int split, is_activated, layer;             // whether an activation follows, or was before; number of the memory's layer
+  int is_reduced;                             // whether products are of bfloat16
 };
 
 // All of them, (count,) Operation; of a minibatch `turns` in all, of which `parts` add up rows for gradients of weights, into
@@ -115,7 +118,7 @@ __device__ void give_tile(const Plan& plan, const Operation& own, const Read& re
   const Weights weights{vector, own};
   const int rows = read.own.rows(), across = tiles_of(own.outputs), row = tile / across * SIDE, column = tile % across * SIDE;
   float *given = plan.matrix(own.given), sums[OF_LANE];
-  multiply(read, Turned{weights}, rows, own.inputs, own.outputs, row, column, shared, sums);
+  multiply(read, Turned{weights}, rows, own.inputs, own.outputs, row, column, own.is_reduced, shared, sums);
   const int output = column + column_of();
   if (output >= own.outputs) return;
   const float bias = vector[weights.bias(output)];
@@ -132,7 +135,7 @@ __device__ void take_back_tile(const Plan& plan, const Operation& own, const Rea
   const int rows = read.own.rows(), across = tiles_of(own.inputs), row = tile / across * SIDE, column = tile % across * SIDE;
   float *gradient = plan.matrix(own.gradient), sums[OF_LANE];
   const View given{plan.matrix(own.given), own.outputs, 1};
-  multiply(given, Weights{vector, own}, rows, own.outputs, own.inputs, row, column, shared, sums);
+  multiply(given, Weights{vector, own}, rows, own.outputs, own.inputs, row, column, own.is_reduced, shared, sums);
   const int input = column + column_of();
   if (input >= own.inputs) return;
 #pragma unroll
@@ -160,7 +163,8 @@ __device__ void weigh_tile(const Plan& plan, const Operation& own, const Read& r
   };
   float* partial = (float*)plan.partials + (size_t)part * plan.size;
   float sums[OF_LANE];
-  multiply(given.turned(), Part{ReadWithOnes{read}, first}, own.outputs, rows, own.inputs + 1, row, column, shared, sums);
+  multiply(given.turned(), Part{ReadWithOnes{read}, first}, own.outputs, rows, own.inputs + 1, row, column,
+           own.is_reduced, shared, sums);
   const Weights weights{nullptr, own};
   const int input = column + column_of();
 #pragma unroll
@@ -190,20 +194,22 @@ __device__ void remember(const Plan& plan, const Operation& own, const Memories&
 }
 
 // ---- the loss --------------------------------------------------------------------------------------------------------
-// Of LANES rows: gradients over what the heads gave, logits and behind them the value, and figures.
+// Of LANES rows: gradients over what the heads gave, logits and values, and figures.
 __device__ void differentiate_rows(const Plan& plan, const Operation& own, const Rows& data, const Minibatch& minibatch,
                                    const Common& common, const Terms& terms, const int* head_sizes, int turn, Sums& sums) {
   const int i = turn * LANES + lane();
   double figures[NUM_FIGURES] = {};
   if (i < minibatch.rows()) {
     const Spaced<1> given{plan.matrix(own.given) + (size_t)i * own.outputs};
+    float& value = plan.matrix(own.gradient)[(size_t)i * own.split + own.layer];
     const int row = minibatch.row(i);
     if (data.counts(row)) {
       const Factors now = terms.coefficients.now();
       differentiate_choices(data, terms.loss, common, head_sizes, now, given, row, figures);
-      given[LOGITS] = differentiate_value(data, terms.loss, common, now, given[LOGITS], row, figures);
+      value = differentiate_value(data, terms.loss, common, now, value, row, figures);
     } else {
-      for (int k = 0; k <= LOGITS; ++k) given[k] = 0.0f;
+      for (int k = 0; k < LOGITS; ++k) given[k] = 0.0f;
+      value = 0.0f;
     }
   }
   for (int k = 0; k < NUM_FIGURES; ++k) {
