@@ -1,6 +1,7 @@
 // Passes over sequences of a rollout's rows for a policy with a memory of minimal GRUs (policies/layers/cells.py, MinGRU), or over
-// rows, as sequences of one step, for one of perceptrons; in one launch: of each minibatch the forward, the losses of choice_loss.cuh with their diagnostics, and the backward through time; then
-// the sum over all rows, the limit of the gradient's length, and a step of Adam, or with MUON of Muon.
+// rows, as sequences of one step, for one of perceptrons; in one launch: of each minibatch the forward, the losses of
+// choice_loss.cuh with their diagnostics, and the backward through time; then the sum over all rows, the limit of the gradient's
+// length, and a step of Adam, or with MUON of Muon.
 //
 // The networks are a list of operations, so that their number and sizes are no constants: layers of an encoder, layers of the
 // memory and their means through time, the heads and the loss, then the way back, and last the gradients of all weights. What an
@@ -18,8 +19,8 @@
 enum { LINEAR, MEANS, LOSS, MEANS_BACK, LINEAR_BACK, WEIGHTS };
 
 // A part of a forward or backward. The loss finds values at `gradient`, of which a row has `split` with `layer` before the value:
-// with the logits, or in a matrix of their own. Matrices are given by how many columns of scratch lie before them; below 0 stand the
-// observations.
+// with the logits, or in a matrix of their own. Matrices are given by how many columns of scratch lie before them; below 0 stand
+// the observations.
 struct Operation {
   int kind, turns, waits;                     // turns of it, and how many before it are done when it begins
   int inputs, outputs;                        // numbers that its layer reads and gives, of means twice a state and a state
