@@ -41,12 +41,14 @@ from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, Kernel
 from warpworld.managers.signature import read_signatures
 from warpworld.policies import MLP, Categorical, ObservationNormaliser, Policy
 from warpworld.trainers.algorithms.a2c import A2CSettings
-from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
 from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.updates import layer_backward
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
 from warpworld.trainers.algorithms.updates.perceptron_passes import PerceptronKernels, perceptron_kernels
+from warpworld.trainers.algorithms.updates.sequence_passes import sequence_kernels
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
@@ -180,20 +182,23 @@ LEARNT: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], Literal["tanh", "
 }
 
 
-def kernels_of_gradients(name: str) -> PerceptronKernels | None:
+def kernels_of_gradients(name: str, optimizer: str = "adam") -> PerceptronKernels | None:
     features, heads, hidden, activation = LEARNT[name]
     model = MLP(box(features), sum(heads), hidden_sizes=hidden, activation=activation)
     policy = Policy(model, Categorical(heads), ObservationNormaliser(features))
     world = warpworld.make("cartpole", num_envs=2, device="cpu")
-    return perceptron_kernels(policy, FlatParameters(policy, 1e-3), world)
+    return perceptron_kernels(policy, FlatParameters(policy, 1e-3, OPTIMIZERS[optimizer]), world)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("network", LEARNT)
+@pytest.mark.parametrize(
+    ("network", "optimizer"),
+    [*((network, "adam") for network in LEARNT), ("wider blocks", "muon")],
+)
 def test_gradients_of_perceptrons(
-    network: str, sources: list[KernelSource], check: Callable[[KernelSource], None]
+    network: str, optimizer: str, sources: list[KernelSource], check: Callable[[KernelSource], None]
 ) -> None:
-    assert kernels_of_gradients(network) is not None
+    assert kernels_of_gradients(network, optimizer) is not None
     check(sources[-1])
 
 
@@ -228,6 +233,10 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     assert choice_loss(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu")) is not None
     assert kernels_of_gradients("the packaged config's") is not None
     layer_backward.LayerKernels(warpworld.make("cartpole", num_envs=2, device="cpu"), 128, 64, True)
+    learnt = FlatParameters(remembering["agent"], 1e-3, OPTIMIZERS["muon"])
+    assert sequence_kernels(remembering["agent"], learnt, warpworld.make("cartpole", num_envs=2, device="cpu"))
+    moved = FlatParameters(torch.nn.Linear(4, 4), 1e-3, OPTIMIZERS["muon"])
+    give_steps(moved, warpworld.make("cartpole", num_envs=2, device="cpu"))
     core = {source.path: source for source in sources if is_own_kernel(source.path)}
     assert sorted(core) == sorted(
         path for folder in OWN_FOLDERS for path in folder.rglob("*.cu") if path != ACTING_SOURCE

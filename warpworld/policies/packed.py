@@ -91,7 +91,7 @@ def critic_of(policy: Policy) -> tuple[tuple[int, ...], str] | None:
 
 def _layers_of(network: nn.Sequential) -> tuple[tuple[int, ...], str] | str:
     """Widths and activation of linear layers in float32, or what the network has or is instead."""
-    linear = [layer for layer in list(network)[::2] if _is_plain(layer)]
+    linear = [layer for layer in list(network)[::2] if is_plain(layer)]
     between = list(network)[1::2]
     kinds = {type(layer) for layer in between}
     is_regular = len(kinds) <= 1 and kinds <= _ACTIVATIONS.keys() and len(linear) == len(between) + 1
@@ -103,7 +103,8 @@ def _layers_of(network: nn.Sequential) -> tuple[tuple[int, ...], str] | str:
     return widths, _ACTIVATIONS[kinds.pop()] if kinds else "tanh"
 
 
-def _is_plain(layer: nn.Module) -> TypeIs[nn.Linear]:
+def is_plain(layer: nn.Module) -> TypeIs[nn.Linear]:
+    """Whether a layer is linear with biases, in float32."""
     return type(layer) is nn.Linear and layer.bias is not None and layer.weight.dtype == torch.float32
 
 

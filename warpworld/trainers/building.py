@@ -175,6 +175,7 @@ def build_collector(
         fuse_policies(policies, required, trainer.precision)
     collector = Collector(world, trainer.num_steps, trainer.graph_steps, slots, trainer.num_envs)
     collector.uses_kernels = bool(trainer.fused) and on_device
+    collector.is_reduced = trainer.precision == "bf16"
     if acting is not None:
         fuse_copies(config, world, acting.copies())
     population = population_of(algorithms)

@@ -196,10 +196,8 @@ def test_captured_targets_are_those_of_the_functions() -> None:
             torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("way", ["cartpole", "agents that leave", "segments", "all that may change"])
-def test_small_perceptrons_learn_in_one_kernel_what_torch_would_learn(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("way", ["cartpole", "agents that leave", "segments", "all that may change", "mingru"])
+def test_networks_learn_in_one_kernel_what_torch_would_learn(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     taken, take = list[bool](), InOneKernel.steps
 
     def note(self: InOneKernel, rows: Any, epoch: Epoch) -> torch.Tensor | None:
@@ -210,7 +208,8 @@ def test_small_perceptrons_learn_in_one_kernel_what_torch_would_learn(
     monkeypatch.setattr(InOneKernel, "steps", note)
     _, metrics = trained(WAYS[way], 4)
     assert taken and all(taken)
-    monkeypatch.setattr(one_kernel, "perceptron_kernels", lambda *given: None)
+    for kernels in ("perceptron_kernels", "sequence_kernels"):
+        monkeypatch.setattr(one_kernel, kernels, lambda *given: None)
     other, expected = trained(WAYS[way], 4)
     kinds = [type(each.updates.gradients) for each in other.algorithms.values()]  # type: ignore[attr-defined]
     assert set(kinds) == {ByKernels}
@@ -318,6 +317,26 @@ def test_an_update_is_few_nodes_of_its_graph() -> None:
     learners: Any = list(trainer.algorithms.values())
     assert [each.num_epochs * each.settings.num_minibatches for each in learners] == [160, 160]
     assert update <= 60 * len(learners)
+
+
+REMEMBERING = {"model": {**MEMORY, "recurrent": "mingru"}, "optimizer": "muon"}
+
+
+@pytest.mark.long
+@pytest.mark.stand_in
+def test_an_update_of_a_memory_by_muon_is_no_more_nodes_with_more_minibatches() -> None:
+    nodes = []
+    for minibatches in (2, 5):
+        agent = {**REMEMBERING, "num_minibatches": minibatches, "update_epochs": 3}
+        trainer = {"num_envs": 10, "num_steps": 4, "total_env_steps": 400, "graph_steps": 4}
+        made = Trainer(config_from_dict({"name": "cartpole", "trainer": trainer, "policy": {"agent": agent}}))
+        for _ in range(2):
+            made._iterate()
+        calls = HostCalls()
+        with calls:
+            made._iterate()
+        nodes.append(calls.nodes[-1])
+    assert nodes[0] == nodes[1] <= 60
 
 
 @pytest.mark.long

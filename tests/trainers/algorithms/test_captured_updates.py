@@ -47,7 +47,7 @@ WAYS = {
         **{**DQN, "algorithm": "qmix", "burn_in": 2, "train_length": 6, "n_step": 2},
         "model": {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 4},
     },
-    "sac": {**SAC, "priority_alpha": 0.6},
+    "sac with muon": {**SAC, "priority_alpha": 0.6, "optimizer": "muon"},
     "td3": {**SAC, "algorithm": "ddpg", "td3": True},  # every other update moves the actor: two graphs
 }
 

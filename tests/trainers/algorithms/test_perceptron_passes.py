@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 import warpworld
 from tests.trainers.algorithms.test_choice_loss import SETTINGS, rows_of, terms_of
+from tests.trainers.algorithms.wide_muon import WideMuon
 from warpworld.policies import MLP, Categorical, Gaussian, ObservationNormaliser, Policy
 from warpworld.policies.fused import DIAGNOSTICS, RateRule
 from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
@@ -24,12 +25,8 @@ from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
 from warpworld.trainers.algorithms.updates import perceptron_passes
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
-from warpworld.trainers.algorithms.updates.perceptron_passes import (
-    AdamSteps,
-    PerceptronKernels,
-    are_plain,
-    perceptron_kernels,
-)
+from warpworld.trainers.algorithms.updates.optimizer_steps import KernelSteps, are_plain
+from warpworld.trainers.algorithms.updates.perceptron_passes import PerceptronKernels, perceptron_kernels
 
 pytestmark = pytest.mark.usefixtures("whole_products")
 
@@ -66,10 +63,10 @@ def policy_of(name: str, normalises: bool = False, central: bool = False) -> Pol
 class Made:
     """A policy with the kernels of its gradients, in a world of some envs."""
 
-    def __init__(self, name: str, num_envs: int = 5, **kinds: bool) -> None:
+    def __init__(self, name: str, num_envs: int = 5, optimizer: str = "adam", **kinds: bool) -> None:
         world = warpworld.make("cartpole", num_envs=num_envs)
         self.policy, self.heads = policy_of(name, **kinds).to(world.device), NETWORKS[name][0]
-        self.parameters = FlatParameters(self.policy, 1e-3)
+        self.parameters = FlatParameters(self.policy, 1e-3, OPTIMIZERS[optimizer])
         kernels = perceptron_kernels(self.policy, self.parameters, world)
         assert kernels is not None
         self.kernels: PerceptronKernels = kernels
@@ -213,15 +210,20 @@ def ready(mine: Made) -> torch.optim.Optimizer:
     return mine.parameters.optimizer
 
 
+def plain_adam(vector: nn.Parameter, rate: float, _: object) -> torch.optim.Optimizer:
+    return torch.optim.Adam([vector], rate, eps=1e-5)
+
+
 @pytest.mark.long
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("rule", [None, RULE], ids=["a fixed rate", "a rate that follows"])
-def test_steps_are_those_of_adam_in_float64(rule: RateRule | None) -> None:
-    mine, settings, longest = Made("two layers", 7), SETTINGS["ppo"], 0.5
+def test_steps_are_those_of_float64(rule: RateRule | None, optimizer: str) -> None:
+    mine, settings, longest = Made("two layers", 7, optimizer), SETTINGS["ppo"], 0.5
     rows, epoch = mine.rows(150, True), passes_of(150, mine.device)
     ends = None if rule is None else (rule.desired_kl, rule.lowest, rule.highest)
-    # float64: the same minibatches, torch's own clipping and Adam
+    # float64: the same minibatches, torch's own clipping, and Adam or Muon
     right = copy.deepcopy(mine.policy).double()
-    flat = FlatParameters(right, 1e-3, lambda vector, rate, _: torch.optim.Adam([vector], rate, eps=1e-5))
+    flat = FlatParameters(right, 1e-3, WideMuon if optimizer == "muon" else plain_adam)
     rate, norms, rates = KLRate(flat, rule) if rule is not None else None, list[Tensor](), list[float]()
     for minibatch in minibatches_of(rows, epoch):
         gradient, said = mine.right(minibatch, settings, right)
@@ -231,23 +233,25 @@ def test_steps_are_those_of_adam_in_float64(rule: RateRule | None) -> None:
         norms.append(flat.step(longest))
         rates.append(flat.learning_rate)
     # the kernel
-    optimizer = ready(mine)
-    found = mine.kernels.steps(rows, epoch, terms_of(settings), longest, AdamSteps(optimizer, ends))
+    moved = ready(mine)
+    steps = KernelSteps(moved, mine.kernels.moves, ends)
+    found = mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)
     torch.testing.assert_close(mine.parameters.vector.double(), flat.vector, rtol=0, atol=1e-5)
     torch.testing.assert_close(found[:, -1].double(), torch.stack(norms), rtol=1e-4, atol=1e-6)
-    assert float(optimizer.state[mine.parameters.vector]["step"]) == PASSES * PARTS
+    assert float(moved.state[mine.parameters.vector]["step"]) == PASSES * PARTS
     assert float(mine.parameters.rate_on_device()) == pytest.approx(rates[-1])
     assert rule is None or len(set(rates)) > 2
 
 
-def test_steps_do_not_depend_on_which_block_takes_what() -> None:
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_steps_do_not_depend_on_which_block_takes_what(optimizer: str) -> None:
     """Nor on how many there are; and the turns are counted anew in each launch."""
     found = []
     for num_envs in (1, 2, 9, 40):
-        mine = Made("two layers", num_envs)
-        rows, adam = mine.rows(150, True), AdamSteps(ready(mine))
+        mine = Made("two layers", num_envs, optimizer)
+        rows, steps = mine.rows(150, True), KernelSteps(ready(mine), mine.kernels.moves)
         said = [
-            mine.kernels.steps(rows, passes_of(150, mine.device), terms_of(SETTINGS["ppo"]), 0.5, adam)
+            mine.kernels.steps(rows, passes_of(150, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)
             for _ in range(2)
         ]
         found.append((mine.parameters.vector.detach().clone(), *said))
@@ -266,9 +270,6 @@ def test_other_optimisers_take_their_own_steps() -> None:
         assert not are_plain(mine.parameters.optimizer, mine.parameters.vector)
         group[name] = before
     assert are_plain(mine.parameters.optimizer, mine.parameters.vector)
-    muon = FlatParameters(copy.deepcopy(mine.policy), 1e-3, OPTIMIZERS["muon"])
-    muon.tensors()
-    assert not are_plain(muon.optimizer, muon.vector)
 
 
 def test_what_rows_that_do_not_count_hold_is_of_no_importance() -> None:

@@ -25,9 +25,14 @@ class _AdamStep(ctypes.Structure):
 class FusedAdam:
     """Clips a gradient's length and takes a step, on what torch's optimiser keeps: its state stays torch's own.
 
+    Attributes:
+        moves_matrices: False: Muon's are torch's.
+
     Raises:
         BuildError: the library does not compile here.
     """
+
+    moves_matrices = False
 
     def __init__(self) -> None:
         self._call = _AdamStep()

@@ -76,7 +76,7 @@ class OffPolicy(Algorithm):
     def declare(self, collector: Collector) -> None:
         """Make the replay and let the policy explore in all its groups."""
         self._collector = collector
-        self._hold = choose_hold(collector, self.processes)
+        self._hold = choose_hold(collector, self.processes, self.learnt.values())
 
     def take(self, progress: Progress, acted: Policy) -> None:
         """Settle how the next rollout explores; the ring keeps the rows that are drawn from apart from new ones."""

@@ -39,6 +39,7 @@ class Collector:
         outcomes: rewards and ends of the latest T steps.
         uses_kernels: whether kernels act and compute losses, where CUDA graphs are captured; ``building`` settles it
             before any algorithm is declared.
+        is_reduced: whether networks multiply in bfloat16; likewise.
         overlaps: whether an update may run beside the steps of an iteration, see ``overlap``.
         together: gives a context for the updates of an iteration, see ``UpdatesAtOnce``.
         in_one_call: whether the networks, draws and steps of a rollout are one call, where they can be.
@@ -52,6 +53,7 @@ class Collector:
     """
 
     uses_kernels: bool = False
+    is_reduced: bool = False
     overlaps: bool = False
     in_one_call: bool = True
 

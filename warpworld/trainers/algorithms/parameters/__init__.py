@@ -3,8 +3,20 @@
 from warpworld.trainers.algorithms.parameters.flat_parameters import OPTIMIZERS, FlatParameters, OptimizerMaker, adam
 from warpworld.trainers.algorithms.parameters.kl_penalty import KLPenalty
 from warpworld.trainers.algorithms.parameters.kl_rate import KLRate
-from warpworld.trainers.algorithms.parameters.muon import muon
+from warpworld.trainers.algorithms.parameters.muon import MOMENTUM, Muon, muon
 from warpworld.trainers.algorithms.parameters.optimizers import Adam
 from warpworld.trainers.algorithms.parameters.rmsprop import rmsprop
 
-__all__ = ["OPTIMIZERS", "Adam", "FlatParameters", "KLPenalty", "KLRate", "OptimizerMaker", "adam", "muon", "rmsprop"]
+__all__ = [
+    "MOMENTUM",
+    "OPTIMIZERS",
+    "Adam",
+    "FlatParameters",
+    "KLPenalty",
+    "KLRate",
+    "Muon",
+    "OptimizerMaker",
+    "adam",
+    "muon",
+    "rmsprop",
+]

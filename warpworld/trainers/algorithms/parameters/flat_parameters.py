@@ -6,15 +6,14 @@ import copy
 import math
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from warpworld.errors import RunError
-from warpworld.policies.fused import FusedAdam
-from warpworld.trainers.algorithms.parameters.muon import ADAM_EPS, Matrix, matrices_of, muon
+from warpworld.trainers.algorithms.parameters.muon import ADAM_EPS, Matrix, Muon, matrices_of, muon
 from warpworld.trainers.algorithms.parameters.optimizers import Adam
 from warpworld.trainers.spans import STEP, spanned
 
@@ -23,6 +22,25 @@ _UNFIT = (AttributeError, LookupError, RuntimeError, TypeError, ValueError)  # w
 
 
 OptimizerMaker = Callable[[nn.Parameter, float, Sequence[Matrix]], torch.optim.Optimizer]
+
+
+class Stepper(Protocol):
+    """Clips a gradient's length and takes steps.
+
+    Attributes:
+        moves_matrices: whether Muon's, too, or only Adam's.
+    """
+
+    moves_matrices: bool
+
+    def takes(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter) -> bool:
+        """Whether it takes those of an optimiser as it is."""
+
+    def __call__(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> Tensor:
+        """One step along the vector's gradient; gives its length before it was scaled down to ``max_norm``."""
+
+    def prepared(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> int | None:
+        """Address of such a step's arguments for C++; None if C++ has no part in it."""
 
 
 class ByTorch:
@@ -54,7 +72,7 @@ class FlatParameters:
         parts: the parameters.
         vector: all of them.
         optimizer: of the vector.
-        native: takes the steps of a plain Adam on the cpu; None leaves them to torch.
+        native: takes the steps that it can take; None leaves all to torch.
 
     Args:
         module: on its device.
@@ -64,7 +82,7 @@ class FlatParameters:
 
     def __init__(self, module: nn.Module, learning_rate: float, optimizer: OptimizerMaker | None = None) -> None:
         self._module, self._make = module, optimizer or adam
-        self.native: FusedAdam | None = None
+        self.native: Stepper | None = None
         self.parts = _trained(module)
         self.vector = flattened(module)
         self._matrices = matrices_of(module, list(zip(self.parts, _places(self.parts), strict=True)))
@@ -124,19 +142,18 @@ class FlatParameters:
             max_grad_norm: the length.
             norm: its length before, of a gradient that is scaled down already; None for others.
         """
-        if norm is not None:
-            self.optimizer.step()
-            return norm
-        return self._stepper()(self.optimizer, self.vector, max_grad_norm)
+        found = self._stepper()(self.optimizer, self.vector, max_grad_norm if norm is None else math.inf)
+        return found if norm is None else norm
 
     def native_step(self, max_grad_norm: float = math.inf) -> int | None:
         """Address of such steps' arguments for C++, see ``FusedAdam.prepared``; None if torch takes the steps."""
         return self._stepper().prepared(self.optimizer, self.vector, max_grad_norm)
 
-    def _stepper(self) -> FusedAdam | ByTorch:
-        """Object that takes the next step: C++ for a plain Adam, torch for all others and for subclasses of Adam."""
-        is_adam = type(self.optimizer) is Adam
-        return self.native if self.native and is_adam and self.native.takes(self.optimizer, self.vector) else _BY_TORCH
+    def _stepper(self) -> Stepper | ByTorch:
+        """Object that takes the next step: torch for all other optimisers, and for subclasses."""
+        native, kind = self.native, type(self.optimizer)
+        is_able = native is not None and (kind is Adam or (kind is Muon and native.moves_matrices))
+        return native if native is not None and is_able and native.takes(self.optimizer, self.vector) else _BY_TORCH
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def check_state(self, state: Any) -> None:

@@ -58,6 +58,10 @@ class Muon(Adam):
     of Adam's, 0.2 sqrt(max(rows, columns)) in the matrix's norm over sqrt(rows * columns) (Liu et al. 2025, arXiv
     2502.16982), so that learning rates of Adam fit. Without weight decay.
 
+    Attributes:
+        matrices: that it moves.
+        others: like the vector, 1 where Adam moves it and 0 where a matrix is.
+
     Args:
         vector: with a gradient.
         lr: learning rate, a number or a tensor.
@@ -76,12 +80,12 @@ class Muon(Adam):
                 "and outputs; use adam"
             )
         super().__init__([vector], lr=lr, eps=eps, fused=fused)
-        self._vector, self._matrices = vector, tuple(matrices)
+        self._vector, self.matrices = vector, tuple(matrices)
         self._moves = torch.zeros_like(vector)  # of the matrices, for a learning rate of 1
-        self._of_adam = torch.ones_like(vector)
+        self.others = torch.ones_like(vector)
         self._parts = []
-        for matrix in self._matrices:
-            matrix.of(self._of_adam.detach()).zero_()
+        for matrix in self.matrices:
+            matrix.of(self.others.detach()).zero_()
             self._parts.append(nn.Parameter(matrix.of(self._moves.detach())))
         self._muon = torch.optim.Muon(
             self._parts, lr=1.0, weight_decay=0.0, momentum=MOMENTUM, adjust_lr_fn="match_rms_adamw"
@@ -94,7 +98,7 @@ class Muon(Adam):
         assert gradient is not None
         # Adam's step, with gradients of zero where the matrices are
         whole = gradient.clone()
-        gradient.mul_(self._of_adam)
+        gradient.mul_(self.others)
         super().step()
         gradient.copy_(whole)
         # the matrices' momentum, which is saved with this optimizer's state
@@ -103,7 +107,7 @@ class Muon(Adam):
             state["momentum_buffer"] = torch.zeros_like(self._vector)
         # the matrices' step, at this optimizer's learning rate
         self._moves.zero_()
-        for matrix, part in zip(self._matrices, self._parts, strict=True):
+        for matrix, part in zip(self.matrices, self._parts, strict=True):
             part.grad = matrix.of(whole)
             self._muon.state[part]["momentum_buffer"] = matrix.of(state["momentum_buffer"])
         self._muon.step()

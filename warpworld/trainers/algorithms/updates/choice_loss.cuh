@@ -6,6 +6,7 @@
 #pragma once
 
 #include "drawing.cuh"
+#include "lane_sums.cuh"
 
 constexpr int MOMENTS = 3, FIGURES = 8;  // doubles of an env
 enum { POLICY_LOSS, VALUE_LOSS, ENTROPY, APPROX_KL, OLD_APPROX_KL, CLIPFRAC, NUM_FIGURES };
@@ -42,23 +43,6 @@ struct Loss {
   bool surrogate, clip_value_loss, normalise_advantages;
   float epsilon;  // of a deviation
 };
-
-// What an env's lanes share, besides the rows of a tile.
-struct Sums {
-  double of_lanes[LANES];
-};
-
-// The sum of a number of all lanes of the env, in the order of lanes, for each lane.
-__device__ inline double sum_of_lanes(Sums& sums, double number) {
-  sync_env();  // orders the reading of the sum before
-  sums.of_lanes[lane()] = number;
-  for (int stride = LANES / 2; stride > 0; stride /= 2) {
-    sync_env();  // orders the halves before they are added
-    if (lane() < stride && lane() + stride < num_lanes()) sums.of_lanes[lane()] += sums.of_lanes[lane() + stride];
-  }
-  sync_env();  // orders the sum before it is read
-  return sums.of_lanes[0];
-}
 
 // ---- moments of the advantages ---------------------------------------------------------------------------------------
 // Adds a row to sums of MOMENTS.

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from warpworld.errors import ConfigError
 from warpworld.policies.fused import fused_gradient
-from warpworld.trainers.algorithms.settings import LossTerms
 from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.gradients import ByAutograd, Gradients, InCpp
 from warpworld.trainers.algorithms.updates.kernel_gradients import ByKernels
 from warpworld.trainers.algorithms.updates.layer_backward import give_backward_kernels
-from warpworld.trainers.algorithms.updates.learner import Learner, Terms
+from warpworld.trainers.algorithms.updates.learner import Learner
+from warpworld.trainers.algorithms.updates.loss_terms import terms_of
 from warpworld.trainers.algorithms.updates.one_kernel import in_one_kernel
+from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
 from warpworld.trainers.algorithms.updates.shared_updates import SharedUpdates
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Updates
@@ -42,7 +42,7 @@ def _gradients_on_host(learner: Learner) -> Gradients:
     networks = fused_gradient(learner.policy)
     if networks is None or learner.loss_terms() is None:
         return ByAutograd(learner)
-    return InCpp(learner, networks, _terms_of(learner))
+    return InCpp(learner, networks, terms_of(learner))
 
 
 def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
@@ -51,30 +51,12 @@ def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
         return ByAutograd(learner)
     world, policy = collector.world, learner.policy
     give_backward_kernels(policy, world)
+    give_steps(learner.parameters, world)
     loss = choice_loss(policy, world)
     if loss is None or learner.loss_terms() is None:
         return ByAutograd(learner)
-    terms = _terms_of(learner)
-    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, world)
-
-
-def _terms_of(learner: Learner) -> Terms:
-    """A function that gives the terms of the present loss, of a learner that has some.
-
-    Raises:
-        ConfigError: from the function: the learner gives none any more.
-    """
-
-    def present() -> LossTerms:
-        terms = learner.loss_terms()
-        if terms is None:
-            raise ConfigError(
-                f"{type(learner).__name__}: loss_terms() gives None, but gave terms when the run began; "
-                "let it give terms always or never"
-            )
-        return terms
-
-    return present
+    terms = terms_of(learner)
+    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, world, collector.is_reduced)
 
 
 def _as_it_is(run: Part, tensors: Sequence[Tensor]) -> Part:

@@ -3,18 +3,13 @@
 //
 // Tensors are torch's own and contiguous, so that parameters are their addresses. The first `num_envs` envs work, and share
 // tiles of TILE rows. A lane adds up the weights of OF_OUTPUTS outputs and OF_INPUTS inputs. IS_TANH: tanh, or else relu.
+#include "activation.cuh"
 #include "finite.cuh"
 
 constexpr int OUTPUT_BLOCKS = (OUTPUTS + OF_OUTPUTS - 1) / OF_OUTPUTS, INPUT_BLOCKS = (INPUTS + OF_INPUTS - 1) / OF_INPUTS;
 constexpr int PARTS = OUTPUT_BLOCKS * INPUT_BLOCKS;
 // Numbers of a row in shared memory: lanes read whole blocks, of which the last may be longer than what is left.
 constexpr int OUTPUT_PITCH = OUTPUT_BLOCKS * OF_OUTPUTS, INPUT_PITCH = INPUT_BLOCKS * OF_INPUTS;
-
-// A gradient behind the activation -> before it, by what the layer says.
-__device__ float through_activation(float gradient, float said) {
-  if (IS_TANH) return gradient * (1.0f - said * said);
-  return said <= 0.0f ? 0.0f : gradient;
-}
 
 // Reads COUNT numbers side by side, in vectors where that may be.
 template <int COUNT>

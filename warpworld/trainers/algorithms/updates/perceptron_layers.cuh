@@ -7,7 +7,7 @@
 // An env has LANES lanes, at least as many as a layer has units. IS_TANH: hidden layers have tanh, or else relu.
 #pragma once
 
-#include <warpworld.cuh>
+#include "activation.cuh"
 
 constexpr int PITCH = TILE + 4, FOURS = TILE / 4;
 
@@ -22,18 +22,6 @@ __device__ inline void read_four(const float* numbers, float (&read)[4]) {
 
 __device__ inline void write_four(float* numbers, const float (&four)[4]) {
   *(float4*)numbers = make_float4(four[0], four[1], four[2], four[3]);
-}
-
-// NaN stays NaN, as in torch.
-__device__ inline float activated(float x) {
-  if (IS_TANH) return tanhf(x);
-  return x < 0.0f ? 0.0f : x;
-}
-
-// A gradient behind the activation -> before it, by what the layer gave.
-__device__ inline float through_activation(float gradient, float given) {
-  if (IS_TANH) return gradient * (1.0f - given * given);
-  return given <= 0.0f ? 0.0f : gradient;
 }
 
 // One layer, with the sums of its gradient that a lane has.

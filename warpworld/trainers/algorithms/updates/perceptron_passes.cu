@@ -1,16 +1,17 @@
 // Passes over a rollout's rows for a policy of two small perceptrons, an actor of choices and a critic, in one launch: of each
 // minibatch the forward, the losses of choice_loss.cuh with their diagnostics, and the backward; then the sum over all rows,
-// the limit of the gradient's length, and a step of Adam. Moments of the advantages are found for all minibatches before.
+// the limit of the gradient's length, and a step of Adam, or with MUON of Muon. Moments of the advantages are found for all
+// minibatches before.
 //
 // Tensors are torch's own and contiguous, so that parameters are their addresses; 0 stands for what there is not. The vector of
 // parameters has the actor's layers, then the critic's, weights (outputs, inputs) before biases, each from a multiple of four on.
 //
 // The first `num_envs` envs are blocks that work, in turns (in_turn.cuh). A minibatch is three phases: gradients of parts of its
-// rows, for the actor and for the critic; sums over parts, for some parameters each; steps, for some parameters each. Every part
-// and every sum has a place of its own and is added up in a fixed order, so that results do not depend on which block did what.
+// rows, for the actor and for the critic; sums over parts, for some parameters each; steps, for some parameters each. Muon's
+// phases follow these. Every part and every sum has a place of its own and is added up in a fixed order, so that results do not
+// depend on which block did what.
 // FEATURES and CRITIC_FEATURES are read, HIDDEN_1 and HIDDEN_2 are units of hidden layers, or 0. TILE rows are taken at once.
-#include "choice_loss.cuh"
-#include "in_turn.cuh"
+#include "passes.cuh"
 #include "perceptron_layers.cuh"
 
 using Actor = Network<FEATURES, HIDDEN_1, HIDDEN_2, LOGITS>::Type;
@@ -26,40 +27,8 @@ struct Memory {
   static constexpr int tile = whole_fours(Net::weights), size = tile + Net::tile * PITCH;  // where the tile begins
 };
 
-constexpr int SHARED = larger(Memory<Actor>::size, Memory<Critic>::size);
-
-// What a network reads of rows: (rows, numbers), and a normaliser's mean and scale of each number.
-struct Seen {
-  int64_t numbers, mean, scale;
-
-  __device__ float at(size_t place, int number) const {
-    const float x = ((const float*)numbers)[place];
-    if (!mean) return x;
-    const float scaled = (x - ((const float*)mean)[number]) * ((const float*)scale)[number];
-    return scaled < -10.0f ? -10.0f : scaled > 10.0f ? 10.0f : scaled;
-  }
-};
-
-// A minibatch: `count` rows of a pass from `first` on.
-struct Minibatch {
-  int64_t order;
-  int first, count;
-
-  __device__ int row(int i) const { return order ? (int)((const int64_t*)order)[first + i] : first + i; }
-};
-
-// The passes that follow each other, each over all rows in `minibatches` parts, of which the first ones have a row more where
-// they cannot be equal. `order` numbers the rows, pass by pass; without it a pass is one minibatch of rows as they lie.
-struct Passes {
-  int64_t order;
-  int total, minibatches;
-
-  __device__ Minibatch at(int number) const {
-    const int part = number % minibatches, length = total / minibatches, more = total % minibatches;
-    const int first = order ? number / minibatches * total : 0;
-    return Minibatch{order, first + part * length + min(part, more), length + (part < more)};
-  }
-};
+constexpr int OF_NETWORKS = larger(Memory<Actor>::size, Memory<Critic>::size);
+constexpr int SHARED = MUON ? larger(OF_NETWORKS, whole_fours(NUMBERS_OF_TILES)) : OF_NETWORKS;
 
 // What parts of a minibatch find: (parts, Actor::size), (parts, Critic::size), and (2, parts, FIGURES) of both networks; and in
 // squares (sums,) what each sum has of the gradient's.
@@ -67,34 +36,12 @@ struct Found {
   int64_t of_actor, of_critic, figures, squares;
 };
 
-// What comes of minibatches: the gradient (SIZE,), of the last one scaled down where no step is taken, and diagnostics
-// (minibatches, NUM_FIGURES + 1), of which the last is the gradient's length before. The longest one, or 0 without limit.
-struct Given {
-  int64_t gradient, diagnostics;
-  float longest;
-};
-
-// Adam (Kingma and Ba 2015, algorithm 1, with eps outside of the bias correction, as torch has it): its moments (SIZE,), number
-// of steps () float32 and rate (); 0 for no steps. The rate may follow the divergence of minibatches, as of KLRate: rates
-// (minibatches,) then, and `has_moved` says whether steps were taken from the rollout's rows before.
-struct Adam {
-  int64_t mean, square, steps, rate, rates;
-  float beta_1, beta_2, epsilon, desired_kl, lowest, highest;
-  bool has_moved;
-};
-
-// The loss, and where blocks count their turns.
-struct Terms {
-  Coefficients coefficients;
-  Loss loss;
-  int64_t counters;
-};
-
-// How work is divided: minibatches from `first` on, parts of a minibatch for each network, sums and steps of it.
+// How work is divided: minibatches from `first` on, parts of a minibatch for each network, sums and steps of it, and turns of
+// Muon's.
 struct Division {
-  int first, count, parts, sums, steps;
+  int first, count, parts, sums, steps, matrices;
 
-  __device__ int turns() const { return 2 * parts + sums + steps; }  // of a minibatch
+  __device__ int turns() const { return 2 * parts + sums + steps + (MUON ? matrices : 0); }  // of a minibatch
 };
 
 // ---- moments of the advantages ---------------------------------------------------------------------------------------
@@ -102,12 +49,7 @@ struct Division {
 extern "C" __global__ void moments(Rows data, Passes passes, int64_t found, int minibatches, int parts, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Sums, sums, 1);
-  for (int job = env_id(); job < minibatches * parts; job += num_envs) {
-    const Minibatch own = passes.at(job / parts);
-    double of_lane[MOMENTS] = {};
-    for (int i = job % parts * LANES + lane(); i < own.count; i += parts * LANES) add_moments(data, own.row(i), of_lane);
-    put_moments(sums[0], of_lane, (double*)found + (size_t)job * MOMENTS);
-  }
+  find_moments(data, passes, (double*)found, minibatches, parts, num_envs, sums[0]);
 }
 
 // ---- gradients -------------------------------------------------------------------------------------------------------
@@ -190,80 +132,15 @@ __device__ void learn_part(const Rows& data, const Seen& actor, const Seen& crit
   }
 }
 
-// ---- sums ------------------------------------------------------------------------------------------------------------
-constexpr int WAYS = 4, AT_ONCE = LANES / WAYS;  // lanes that share a parameter, and parameters of a sum at a time
+// What parts found of a parameter.
+struct OfParts {
+  Found found;
 
-// Adds up what parts found: the gradient of some parameters, and in the first sum the diagnostics of the minibatch.
-__device__ void add_up(const Found& found, float* gradient, float* diagnostics, const Division& division, int item,
-                       Sums& sums) {
-  double squared = 0.0;
-  for (int first = item * AT_ONCE; first < SIZE; first += division.sums * AT_ONCE) {
-    const int place = min(first + lane() % AT_ONCE, SIZE - 1);
-    const bool is_actor = place < Actor::size;
-    const float* parts = is_actor ? (const float*)found.of_actor + place : (const float*)found.of_critic + (place - Actor::size);
-    const size_t pitch = is_actor ? Actor::size : Critic::size;
-    double sum = 0.0;
-#pragma unroll 4
-    for (int part = lane() / AT_ONCE; part < division.parts; part += WAYS) sum += (double)parts[part * pitch];
-    sync_env();  // orders the reading of sums before
-    sums.of_lanes[lane()] = sum;
-    sync_env();  // orders the sums before they are added
-    if (lane() < AT_ONCE && first + lane() < SIZE) {
-      for (int way = 1; way < WAYS; ++way) sum += sums.of_lanes[lane() + way * AT_ONCE];
-      const float whole = (float)sum;
-      gradient[place] = whole;
-      squared += (double)whole * (double)whole;
-    }
+  __device__ Column at(int place) const {
+    if (place < Actor::size) return Column{(const float*)found.of_actor + place, Actor::size};
+    return Column{(const float*)found.of_critic + (place - Actor::size), Critic::size};
   }
-  const double of_item = sum_of_lanes(sums, squared);
-  if (lane() == 0) ((double*)found.squares)[item] = of_item;
-  if (item > 0) return;
-  for (int i = 0; i < NUM_FIGURES; ++i) {
-    double some = 0.0;
-    for (int part = lane(); part < 2 * division.parts; part += LANES) some += ((const double*)found.figures)[part * FIGURES + i];
-    const double sum = sum_of_lanes(sums, some);
-    if (lane() == 0) diagnostics[i] = (float)sum;
-  }
-}
-
-// ---- steps -----------------------------------------------------------------------------------------------------------
-// The rate of minibatch `number`, whose divergence is known.
-__device__ inline float rate_of(const Adam& adam, float divergence, int number, bool is_first) {
-  const float before = is_first || !adam.rates ? *(const float*)adam.rate : ((const float*)adam.rates)[number - 1];
-  if (!adam.rates || (is_first && !adam.has_moved)) return before;
-  if (divergence > 2.0f * adam.desired_kl) return fmaxf(before / 1.5f, adam.lowest);
-  const bool is_small = divergence < adam.desired_kl / 2.0f && divergence != 0.0f;
-  return is_small ? fminf(before * 1.5f, adam.highest) : before;
-}
-
-// Scales the gradient down, and takes a step of some parameters along it.
-__device__ void step(const Adam& adam, const Found& found, const Given& given, float* vector, const Division& division,
-                     int number, int item, Sums& sums) {
-  double some = 0.0;
-  for (int sum = lane(); sum < division.sums; sum += LANES) some += ((const double*)found.squares)[sum];
-  float* diagnostics = (float*)given.diagnostics + (size_t)(division.first + number) * (NUM_FIGURES + 1);
-  const float length = (float)sqrt(sum_of_lanes(sums, some));
-  if (item == 0 && lane() == 0) diagnostics[NUM_FIGURES] = length;
-  const float wanted = given.longest / (length + 1e-6f), factor = wanted > 1.0f ? 1.0f : wanted;  // NaN stays NaN, as in torch
-  const float scale = given.longest > 0.0f ? factor : 1.0f;
-  float *gradient = (float*)given.gradient, *means = (float*)adam.mean, *squares = (float*)adam.square;
-  if (!adam.mean) {
-    for (int i = item * LANES + lane(); i < SIZE; i += division.steps * LANES) gradient[i] *= scale;
-    return;
-  }
-  const float rate = rate_of(adam, diagnostics[APPROX_KL], number, number == 0);
-  if (adam.rates && item == 0 && lane() == 0) ((float*)adam.rates)[number] = rate;
-  const double steps = (double)*(const float*)adam.steps + (double)(number + 1);
-  const double mean_share = 1.0 - pow((double)adam.beta_1, steps), square_share = 1.0 - pow((double)adam.beta_2, steps);
-  const float move = (float)((double)rate / mean_share), root = (float)sqrt(square_share);
-  for (int i = item * LANES + lane(); i < SIZE; i += division.steps * LANES) {
-    const float along = gradient[i] * scale;
-    const float mean = adam.beta_1 * means[i] + (1.0f - adam.beta_1) * along;
-    const float square = adam.beta_2 * squares[i] + (1.0f - adam.beta_2) * along * along;
-    gradient[i] = along, means[i] = mean, squares[i] = square;
-    vector[i] -= move * mean / (sqrtf(square) / root + adam.epsilon);
-  }
-}
+};
 
 // ---- passes ----------------------------------------------------------------------------------------------------------
 // The minibatches of `division`, one after the other. moments: of all minibatches, (minibatches, moment_parts, MOMENTS).
@@ -287,14 +164,18 @@ extern "C" __global__ void learn_passes(Rows data, Seen actor, Seen critic, Pass
                  terms.coefficients, terms.loss, item < division.parts, division, shared[0], (float*)numbers);
     } else if (item < learning + division.sums) {
       turns.wait_for(turn - item + learning);
-      add_up(found, (float*)given.gradient, diagnostics, division, item - learning, shared[0].sums);
-    } else {
+      const Summed summed{SIZE, division.parts, learning, division.sums, (const double*)found.figures, (double*)found.squares};
+      add_up(summed, OfParts{found}, (float*)given.gradient, diagnostics, item - learning, shared[0].sums);
+    } else if (!MUON || item < learning + division.sums + division.steps) {
       turns.wait_for(turn - item + learning + division.sums);
-      step(adam, found, given, (float*)vector, division, number, item - learning - division.sums, shared[0].sums);
+      const Stepped stepped{SIZE, division.sums, division.steps, (const double*)found.squares};
+      step(adam, stepped, given, (float*)vector, diagnostics, number, item - learning - division.sums, shared[0].sums);
+    } else {
+      const int of_matrices = item - learning - division.sums - division.steps;
+      turns.wait_for(turn - of_matrices + phase_of(adam.muon, of_matrices));
+      take_turn(adam.muon, of_matrices, rate_in(adam, number), (float*)vector, (float*)numbers, shared[0].sums);
     }
     turns.done();
   }
-  if (!turns.leave(num_envs) || !adam.mean) return;
-  *(float*)adam.steps += (float)division.count;
-  if (adam.rates) *(float*)adam.rate = ((const float*)adam.rates)[division.count - 1];
+  end_launch(turns, adam, division.count, num_envs);
 }
