@@ -77,8 +77,11 @@ extern "C" __global__ void step(float4* state, Links links, const int* actions, 
   const float torque = (float)(actions[i] - 1);
   const Arms arms = arms_of(links, env);
   float4 at = s, sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-#pragma unroll 1  // four copies of the equations spill registers of a GPU, and a CPU makes vectors of them alone
-#pragma GCC unroll 4
+#ifdef __CUDACC__
+#pragma unroll 1  // four copies of the equations spill registers
+#else
+#pragma GCC unroll 4  // else a CPU makes no vectors
+#endif
   for (int k = 0; k < 4; ++k) {
     const float4 rate = rates(at, torque, arms);
     sum = added(sum, rate, k == 1 || k == 2 ? 2.0f : 1.0f);

@@ -176,9 +176,7 @@ class CpuProgram:
         env += int(self._program.context.first_env)
         vector = 1 if debugging() else step.module.source.envs_at_once
         if vector > 1:
-            text += (
-                f" (there or in one of the {vector - 1} envs behind it; WARPWORLD_DEBUG=1 finds it)"
-            )
+            text += f" (there or in one of the {vector - 1} envs behind it; WARPWORLD_DEBUG=1 finds it)"
         raise self.failure(error.code, step, env, agent, self._place(step, error), text)
 
     def failure(
