@@ -8,6 +8,8 @@
 //   ENV_SHARED(type, name, n)   an array that the env's threads share; undefined until written
 //   LANES_SIDE_BY_SIDE   constant: an env's lanes run in parallel, so neighbouring lanes should access neighbouring
 //                        memory; false on a CPU, where lanes take turns, and each should stay in its own stretch
+//   ENVS_IN_VECTORS;     before the kernels of a file: on a CPU, envs of one thread may run side by side in vectors. No env reads
+//                        what another one writes, and a fault's message names a group of envs
 //   Random::agent(), Random::env()   random numbers, see random.cuh
 //
 // The build defines NUM_AGENTS, OBSERVATION_SIZE (_<GROUP> or _<KEY> where they differ), <GROUP>_FIRST, <GROUP>_COUNT,

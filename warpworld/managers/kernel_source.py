@@ -30,6 +30,9 @@ LEAST_BLOCKS = "WW_LEAST_BLOCKS"
 SMALL_WARPS = 16  # of a multiprocessor, in blocks of up to two, where the kernels of a file differ in threads
 PACKED_BLOCKS = 4  # of a multiprocessor, of kernels whose envs share warps beside others that have more threads
 
+VECTORS = "WW_VECTORS"  # macro of a file whose envs may run side by side on a CPU
+ENVS_AT_ONCE = 64  # of vectors on a CPU: four of 16 floats
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Variables that a macro makes, managed ones, and those of a function that keep their value.
 _HIDDEN_VARIABLES = re.compile(
@@ -59,6 +62,7 @@ _CHAPTERS = {
     "WW_SPECIAL_WORDS": re.compile(
         r"\b(r?norm\w*|erfc?inv\w*|erfcx\w*|cyl_bessel\w*|(sin|cos|sincos)pif?|rhypotf?)\b|##"
     ),
+    VECTORS: re.compile(r"\bENVS_IN_VECTORS\b"),
     "WW_INLINE_KERNELS": re.compile(
         r"inline(__)?\b[^;{}]*\b__global__|\b__global__\b[^;{}]*\b(__)?inline(__)?\b|#\s*define\b.*\binline(__)?\b"
     ),
@@ -187,6 +191,16 @@ class KernelSource:
                 return f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
         return str(self.path)
 
+    @property
+    def envs_at_once(self) -> int:
+        """How many envs a CPU may run side by side, in vectors, before it notes how far it has come.
+
+        More than one where the author's ``ENVS_IN_VECTORS`` asks for it, and each env has one thread.
+        """
+        if self.checked or self.envs_per_warp or max(self.threads, default=1) > 1 or self.uses_warp_words():
+            return 1
+        return ENVS_AT_ONCE if any(_CHAPTERS[VECTORS].search(text) for text in self._author_texts()) else 1
+
     def host_text(self, warp_size: int) -> str:
         """The C++ that the cpu backend compiles, with warps of ``warp_size`` lanes."""
         packed = self.envs_per_warp > 0
@@ -199,6 +213,8 @@ class KernelSource:
             settings += "#define WW_CHECK\n"
         if packed or self.checked or self.uses_warp_words():
             settings += "#define WW_WARP_SCHEDULER\n"
+        if self.envs_at_once > 1:
+            settings += f"#define WW_ENVS_AT_ONCE {self.envs_at_once}\n"
         texts = self._author_texts()
         settings += "".join(f"#define {macro}\n" for macro, words in _CHAPTERS.items() if any(map(words.search, texts)))
         # entries behind the author's text

@@ -86,7 +86,14 @@ struct uint3 {  // CUDA's, see cuda/vectors.hpp
 };
 // Real variables, not macros: kernels may have parameters of these names.
 extern __thread __attribute__((tls_model("initial-exec"))) uint3 threadIdx __asm__("ww_thread_index");
+// A module whose envs run side by side has its own, so that compilers see that no array overlaps it; the runtime's is then the
+// first of a group of blocks.
+#if defined(WW_ENVS_AT_ONCE) && !defined(WW_DEBUG)
+extern __thread __attribute__((tls_model("initial-exec"))) uint3 ww_first_block __asm__("ww_block_index");
+static __thread uint3 blockIdx;
+#else
 extern __thread __attribute__((tls_model("initial-exec"))) uint3 blockIdx __asm__("ww_block_index");
+#endif
 extern __thread __attribute__((tls_model("initial-exec"))) uint3 blockDim __asm__("ww_block_dim");
 extern __thread __attribute__((tls_model("initial-exec"))) uint3 gridDim __asm__("ww_grid_dim");
 #pragma GCC visibility pop

@@ -28,7 +28,12 @@ __attribute__((noinline, no_sanitize("thread"))) static T atomic_update(T* targe
 
 template <class T, class Operation>
 static WW_INLINE T atomic_update(T* target, Operation operation) {
-  if (ww_this_thread.single) {
+#ifdef WW_ENVS_AT_ONCE  // the envs of a vector are at it together
+  constexpr bool single = false;
+#else
+  const bool single = ww_this_thread.single;
+#endif
+  if (single) {
     const T old = *target;
     *target = operation(old);
     return old;

@@ -67,6 +67,9 @@ static constexpr int warpSize = WW_WARP_SIZE;
 
 // ---- functions -----------------------------------------------------------------------------------------------------
 #include "cuda/bits.hpp"
+#ifdef WW_VECTORS  // before those that call them
+#include "cuda/trigonometry.hpp"
+#endif
 #include "cuda/extremes.hpp"
 #include "cuda/integers.hpp"
 #include "cuda/mathematics.hpp"

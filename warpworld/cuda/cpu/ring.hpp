@@ -149,6 +149,17 @@ struct LoopRunner;
 template <class... A, void (*kernel)(A...), unsigned lanes>
 struct LoopRunner<kernel, lanes> {
   __attribute__((noinline)) WW_FLATTEN static void loop(unsigned first, unsigned end, A... args) {
+#if defined(WW_ENVS_AT_ONCE) && !defined(WW_DEBUG)
+    for (int group = (int)first; group < (int)end; group += WW_ENVS_AT_ONCE) {
+      ww_first_block.x = (unsigned)group;  // what a fault's message begins with
+      const int group_end = group + WW_ENVS_AT_ONCE < (int)end ? group + WW_ENVS_AT_ONCE : (int)end;
+#pragma GCC ivdep
+      for (int block = group; block < group_end; ++block) {  // signed: indices that follow from it do not wrap around
+        blockIdx.x = (unsigned)block;
+        kernel(args...);
+      }
+    }
+#else
     for (unsigned block = first; block < end; ++block) {
       blockIdx.x = block;
       if constexpr (lanes == 1)
@@ -156,6 +167,7 @@ struct LoopRunner<kernel, lanes> {
       else
         for (threadIdx.x = 0; threadIdx.x < lanes; ++threadIdx.x) kernel(args...);
     }
+#endif
   }
   template <size_t... I>
   static WW_INLINE void unpack(void* const* args, unsigned first, unsigned end, std::index_sequence<I...>) {

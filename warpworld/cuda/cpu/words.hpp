@@ -14,6 +14,8 @@
 WW_FUNCTION const ww_context& ww_world() { return *ww_this_thread.context; }
 WW_FUNCTION int ww_kernel_index() { return ww_this_thread.kernel_index; }
 
+#define ENVS_IN_VECTORS static_assert(true, "asks for WW_ENVS_AT_ONCE, see kernel_source.py")
+
 #ifdef WW_ENVS_PER_WARP
 
 constexpr bool LANES_SIDE_BY_SIDE = true;  // pretended: the packed build takes the GPU's path in order to check it

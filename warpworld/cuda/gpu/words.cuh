@@ -33,6 +33,8 @@ __shared__ ww_context ww_shared_context;
 __shared__ int ww_shared_kernel_index;
 __shared__ bool ww_takes_part[WW_SLOTS];
 
+#define ENVS_IN_VECTORS static_assert(true, "envs have threads of their own")
+
 constexpr bool LANES_SIDE_BY_SIDE = true;
 
 WW_FUNCTION const ww_context& ww_world() { return ww_shared_context; }

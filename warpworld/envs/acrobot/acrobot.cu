@@ -7,6 +7,8 @@
 // m/s^2, link_mass_1 and link_mass_2 kg, link_length_1 and link_length_2 m.
 #include <warpworld.cuh>
 
+ENVS_IN_VECTORS;
+
 constexpr float PI = 3.14159265358979f, STEP_SECONDS = 0.2f;
 constexpr float INERTIA = 1.0f;  // of a link, about its centre of mass, which is in the middle: kg m^2
 constexpr float SPEED_LIMIT_1 = 4.0f * PI, SPEED_LIMIT_2 = 9.0f * PI;
@@ -75,7 +77,11 @@ extern "C" __global__ void step(float4* state, Links links, const int* actions, 
   const float torque = (float)(actions[i] - 1);
   const Arms arms = arms_of(links, env);
   float4 at = s, sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#ifdef __CUDACC__
 #pragma unroll 1  // four copies of the equations spill registers
+#else
+#pragma GCC unroll 4  // else a CPU makes no vectors
+#endif
   for (int k = 0; k < 4; ++k) {
     const float4 rate = rates(at, torque, arms);
     sum = added(sum, rate, k == 1 || k == 2 ? 2.0f : 1.0f);
@@ -87,7 +93,7 @@ extern "C" __global__ void step(float4* state, Links links, const int* actions, 
   const bool is_up = observe(next, observations) > 1.0f;
   rewards[i] = is_up ? 0.0f : -1.0f;
   terminated[env] = is_up;
-  truncated[env] = !is_up && timestep[env] >= episode_length;
+  truncated[env] = !is_up & (timestep[env] >= episode_length);
 }
 
 extern "C" __global__ void reset(float4* state, float* observations) {

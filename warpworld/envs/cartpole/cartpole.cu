@@ -4,6 +4,8 @@
 // gravity m/s^2, cart_mass and pole_mass kg, pole_length m, force N.
 #include <warpworld.cuh>
 
+ENVS_IN_VECTORS;
+
 constexpr float STEP_SECONDS = 0.02f;
 constexpr float POSITION_LIMIT = 2.4f, ANGLE_LIMIT = 12.0f * 2.0f * 3.14159265358979f / 360.0f;
 constexpr float START_RANGE = 0.05f;
@@ -26,12 +28,12 @@ extern "C" __global__ void step(float4* state, const int* actions, const int* ti
   const float angular = (physics.gravity[env] * sine - cosine * pushed) /
                         (half_length * (4.0f / 3.0f) - lever * cosine * cosine);
   const float linear = pushed - lever * angular * cosine;
-  const float4 next = make_float4(s.x + STEP_SECONDS * s.y, s.y + STEP_SECONDS * linear, s.z + STEP_SECONDS * s.w,
-                                  s.w + STEP_SECONDS * angular);
+  float4 next = make_float4(s.x + STEP_SECONDS * s.y, s.y + STEP_SECONDS * linear, s.z + STEP_SECONDS * s.w,
+                            s.w + STEP_SECONDS * angular);
   state[i] = next;
   observations[i] = next;
   rewards[i] = 1.0f;
-  terminated[env] = fabsf(next.x) > POSITION_LIMIT || fabsf(next.z) > ANGLE_LIMIT;
+  terminated[env] = (fabsf(next.x) > POSITION_LIMIT) | (fabsf(next.z) > ANGLE_LIMIT);
   truncated[env] = timestep[env] >= episode_length;
 }
 

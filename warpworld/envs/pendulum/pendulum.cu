@@ -5,6 +5,8 @@
 // gravity (envs,) m/s^2.
 #include <warpworld.cuh>
 
+ENVS_IN_VECTORS;
+
 constexpr float PI = 3.14159265358979f;
 constexpr float MASS = 1.0f, LENGTH = 1.0f, STEP_SECONDS = 0.05f;
 constexpr float SPEED_LIMIT = 8.0f, TORQUE_LIMIT = 2.0f;
@@ -33,7 +35,7 @@ extern "C" __global__ void step(float2* state, const float* actions, const int* 
   const float pulled = 1.5f * gravity[env_id()] / LENGTH * sinf(s.x);
   const float pushed = 3.0f / (MASS * LENGTH * LENGTH) * torque;
   const float speed = limited(s.y + STEP_SECONDS * (pulled + pushed), SPEED_LIMIT);
-  const float2 next = make_float2(wrapped(s.x + STEP_SECONDS * speed), speed);
+  float2 next = make_float2(wrapped(s.x + STEP_SECONDS * speed), speed);
   state[i] = next;
   observe(next, observations);
   truncated[env_id()] = timestep[env_id()] >= episode_length;

@@ -36,7 +36,7 @@ from warpworld.managers import (
     copy_fields,
 )
 from warpworld.managers.c_structs import context_of
-from warpworld.managers.cpu.host_compiler import source_line
+from warpworld.managers.cpu.host_compiler import debugging, source_line
 from warpworld.managers.cpu.native_runtime import ErrorCode, NativeProgram, NativeRepeats, NativeStep, StepKind, runtime
 from warpworld.managers.legal_actions import ActionBounds
 
@@ -63,7 +63,7 @@ class CpuProgram:
             steps=ctypes.addressof(native),
             num_steps=len(works),
             max_workers=min((num_workers, *(step.max_workers for step in functions))),
-            granularity=math.lcm(*_envs_of_blocks(works)),  # no block is cut in two
+            granularity=math.lcm(*_envs_of_blocks(works)),  # no block is cut in two, and no vector
             max_threads=max((step.threads for step in kernels), default=1),
             timeout_milliseconds=_kernel_timeout(),
         )
@@ -174,6 +174,9 @@ class CpuProgram:
             slot, agent = divmod(agent, int(step.module.source.constants["NUM_AGENTS"]))
             env = env * step.envs_per_block + slot
         env += int(self._program.context.first_env)
+        vector = 1 if debugging() else step.module.source.envs_at_once
+        if vector > 1:
+            text += f" (there or in one of the {vector - 1} envs behind it; WARPWORLD_DEBUG=1 finds it)"
         raise self.failure(error.code, step, env, agent, self._place(step, error), text)
 
     def failure(
@@ -217,7 +220,10 @@ def _line_of(library: Path, address: int) -> tuple[str, int] | None:
 
 
 def _envs_of_blocks(steps: Sequence[Step]) -> list[int]:
-    return [step.envs_per_block for step in steps if isinstance(step, RunKernel | RunHostFunction)]
+    """Envs that shares keep together, for each step that runs a kernel or a function."""
+    launches = [step for step in steps if isinstance(step, RunKernel | RunHostFunction)]
+    vectors = [step.module.source.envs_at_once for step in launches if isinstance(step, RunKernel)]
+    return [*(step.envs_per_block for step in launches), *vectors]
 
 
 def _kernel_timeout() -> int:
