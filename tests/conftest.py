@@ -66,10 +66,6 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.narrow_device import use_narrow_device
 
         use_narrow_device()
-    if not config.getoption("stand_in"):  # whose nvcc has its own
-        from tests.precompiled import use_precompiled_headers
-
-        use_precompiled_headers()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
