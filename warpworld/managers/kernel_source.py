@@ -193,7 +193,7 @@ class KernelSource:
 
     @property
     def envs_at_once(self) -> int:
-        """How many envs a CPU may run side by side, in vectors, before it notes how far it has come.
+        """Number of envs that a CPU may run side by side, in vectors, before it notes how far it has come.
 
         More than one where the author's ``ENVS_IN_VECTORS`` asks for it, and each env has one thread.
         """

@@ -1,4 +1,4 @@
-"""What kernels share that take whole passes over a rollout's rows, see passes.cuh."""
+"""Common parts of kernels that take whole passes over the rows of a rollout, see passes.cuh."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Learn = Callable[[int, int, Sequence[float]], Tensor]
 
 @dataclass(frozen=True)
 class Work:
-    """What a kernel of passes does for a minibatch, beside what all of them do.
+    """Work of a kernel of passes for a minibatch, beside what all of them do.
 
     Attributes:
         read: tensors that its networks read, None for what there is not; their addresses follow the struct Rows.
@@ -109,7 +109,7 @@ class PassKernels(TensorKernels):
         raise NotImplementedError
 
     def work(self, rows: Experience, longest: int) -> Work:
-        """What the kernel does for a minibatch of so many rows, or sequences, at most."""
+        """Work of the kernel for a minibatch of so many rows, or sequences, at most."""
         raise NotImplementedError
 
     # ---- what all of them do -----------------------------------------------------------------------------------------

@@ -246,7 +246,7 @@ def _parts(count: int, of: int) -> int:
 
 
 def places_of(network: Network, vector: nn.Parameter) -> dict[int, tuple[int, int]]:
-    """Where weights and biases of each layer begin in a vector that has them, by the layer's id."""
+    """Offsets of the weights and biases of each layer in a vector that has them, by the layer's id."""
 
     def place(part: Tensor) -> int:
         return (part.data_ptr() - vector.data_ptr()) // vector.element_size()
