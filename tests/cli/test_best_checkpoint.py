@@ -16,10 +16,10 @@ from warpworld.trainers.trainer import Trainer
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run of CartPole whose second and last evaluation is the worse one, for its second half learns to fail."""
+    """A run of CartPole whose second and last evaluation is the worse one: its second half learns to play at random."""
     half = 8 * 32 * 20
-    rates = [[0, 3e-3], [half, 3e-3], [half + 1, 3.0]]
-    agent = {**ONE, "learning_rate": rates, "anneal_lr": False}
+    bonus = [[0, 0.0], [half, 0.0], [half + 1, 100.0]]
+    agent = {**ONE, "learning_rate": 3e-3, "anneal_lr": False, "ent_coef": bonus}
     sizes = {"num_envs": 8, "num_steps": 32, "total_env_steps": 2 * half, "device": "cpu"}
     saving = {"eval_every": 20, "eval_episodes": 16, "checkpoint_every": 20}
     data = {"name": "cartpole", "trainer": sizes, "policy": {"agent": agent}, "saving": saving}

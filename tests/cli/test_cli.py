@@ -300,9 +300,9 @@ def test_reader_that_stops_reading(here: Path) -> None:
             ["train", "run.yaml", "--ent-coef", "3"],
             "unrecognized arguments: --ent-coef 3; settings are written key=value: ent_coef=3\n",
         ),
-        (["eval", "x", "--ent-coef=3"], "unrecognized arguments: --ent-coef=3\n"),
+        (["export", "x", "--ent-coef=3"], "unrecognized arguments: --ent-coef=3\n"),
+        (["eval", "x", "--side=3"], "unrecognized arguments: --side=3; settings are written key=value: side=3\n"),
         (["check", "x", "--seed", "3", "a=1", "side", "--b=2"], "unrecognized arguments: side --b=2"),
-        (["eval", "x", "--seed", "3", "a=1"], "unrecognized arguments: a=1"),
         (["eval", "x", "--episodes", "0"], "argument --episodes: '0', expected a whole number of at least 1"),
         (["eval", "x", "--seed", "-1"], "argument --seed: '-1', expected a whole number of at least 0"),
         (["eval", "x", "--episodes", "²"], "argument --episodes: '²', expected a whole number of at least 1"),
@@ -343,6 +343,7 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     seen: dict[str, Any] = {}
 
     def evaluate(run: Run, **options: object) -> dict[str, dict[str, float]]:
+        assert options.pop("played_in") is run.config
         seen.update(options, path=run.path)
         result = {"mean_return": 1234.567, "confidence": 0.5, "against_random": 7.0, "random_return": -2.0}
         own = {"chaser": {"env/chaser/tags": 0.123456}, "evader": {"env/evader/tags": 1e6}}
