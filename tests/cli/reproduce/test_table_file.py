@@ -26,7 +26,10 @@ def table_of(folder: Path, text: str) -> TableFile:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", packaged_tables())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.heavy) if name == "homes" else name for name in packaged_tables()],
+)
 def test_packaged_tables(name: str) -> None:
     """Every task's config takes every override, and has the metric that it is judged by."""
     file = TableFile(name)
