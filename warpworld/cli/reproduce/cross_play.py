@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from warpworld.cli.reproduce.playing import EXAMINED_WITH, agents_in
+from warpworld.cli.reproduce.playing import EXAMINED_WITH, agents_in, judged_config
 from warpworld.cli.reproduce.sections import Judged
 from warpworld.policies import Policy
 from warpworld.runs import Run
@@ -47,15 +47,16 @@ def cross_play(runs: Sequence[Run], how: Judged) -> tuple[tuple[float, ...], ...
         Scores by row, whose policy plays the first agent, and column, whose policy plays the others.
 
     Raises:
+        ConfigError: the policies could not play with the table's parameters.
         RunError: a run has no checkpoint, or episodes do not end.
     """
-    loaded = [load_policies(run) for run in runs]
+    loaded, config = [load_policies(run) for run in runs], judged_config(runs[0], how)
 
     def score(row: int, column: int) -> float:
         first, others = (loaded[i][how.metric] for i in (row, column))
         assert first is not None and others is not None
         players = {**loaded[row], how.metric: Partners(first, others)}
-        played = play(runs[row].config, players, how.episodes, EXAMINED_WITH, how.greedy)  # type: ignore[arg-type]
+        played = play(config, players, how.episodes, EXAMINED_WITH, how.greedy)  # type: ignore[arg-type]
         return agents_in(runs[row], how) * float(played.returns[how.metric].mean())
 
     numbers = range(len(runs))

@@ -29,7 +29,7 @@ def judged(folder: RunFolder, how: Judged) -> SeedResult:
     Raises:
         RunError: it cannot be played, or the metric is no number.
     """
-    path, about = folder.path / KEPT, {"how": how.model_dump(), "iteration": folder.checkpoints()[-1]}
+    path, about = folder.path / KEPT, {"how": how.model_dump(mode="json"), "iteration": folder.checkpoints()[-1]}
     try:
         return SeedResult.model_validate_json(json.dumps(kept_value(path, about)))
     except ValidationError:  # none, or of another form
@@ -50,7 +50,7 @@ def crossed(folders: Sequence[RunFolder], how: Judged, path: Path) -> Matrix:
         RunError: a run cannot be played, or the file cannot be written.
     """
     runs = [[str(folder.path.resolve()), folder.checkpoints()[-1]] for folder in folders]
-    about = {"how": how.model_dump(), "runs": runs}
+    about = {"how": how.model_dump(mode="json"), "runs": runs}
     found = kept_value(path, about)
     if found is None:
         from warpworld.cli.reproduce.cross_play import cross_play  # with torch

@@ -28,7 +28,7 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
         ConfigError: the policies could not play with the table's parameters.
     """
     policies = load_policies(run)
-    config = with_env(run.config, how.env, "judged.env")
+    config = judged_config(run, how)
     untrained = {name: None if run.config.policy[name].train else policy for name, policy in policies.items()}
     players = {"drawn": policies, "greedy": policies, "at_random": untrained}
     found: dict[str, Any] = {
@@ -37,6 +37,15 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     scripted = {name: _by_script(config, name) for name in how.references}
     found["references"] = {name: _score(run, by_it, untrained, how) for name, by_it in scripted.items()}
     return found
+
+
+def judged_config(run: Run, how: Judged) -> RunConfig:
+    """The configuration in which a run's policies are judged.
+
+    Raises:
+        ConfigError: the policies could not play with the table's parameters.
+    """
+    return with_env(run.config, how.env, "judged.env")
 
 
 def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
