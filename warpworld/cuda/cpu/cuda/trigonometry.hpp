@@ -1,6 +1,6 @@
 // sinf, cosf and sincosf without branches and calls, so that compilers can make vectors of loops over envs. Their results are
-// the same alone and in a vector, and do not depend on the C library. Of kernels whose file says ENVS_IN_VECTORS: alone they
-// are slower than the library's.
+// the same alone and in a vector, and do not depend on the C library. They serve kernels whose file says ENVS_IN_VECTORS; outside
+// of vectors they are slower than the library's.
 //
 // x is taken modulo a quarter turn in double; polynomials of sine and cosine are evaluated in double, and rounded once. Their
 // coefficients are minimax ones, of the relative error on -pi/4 .. pi/4. The error is below 0.51 units of the last place where

@@ -2,7 +2,7 @@
 //
 // A column has rows + 1 bits, the lowest row first; its uppermost bit stays empty, so that lines do not continue in the
 // next column. `own` are the stones of the player to move, `mask` those of both. A score is the number of stones, the
-// winning one included, that the winner need not put: (cells + 1 - stones) / 2 for a player who wins with its next
+// winning one included, that the winner has left at the end: (cells + 1 - stones) / 2 for a player who wins with its next
 // stone, less by 1 for each stone that it needs before; negative where the other one wins, 0 for a draw.
 //
 // Search: negamax with alpha-beta pruning over moves that do not lose at once, those with most threats first and of

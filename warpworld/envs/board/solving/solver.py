@@ -24,8 +24,8 @@ class Solver:
     Positions are arrays (n, rows, columns) of 0 for an empty cell, 1 and 2 for stones of the first and the second
     player, the top row first. The player to move follows from the number of stones. Nobody has won in them.
 
-    A score is 0 for a draw. Of a player who wins it is the number of stones, the winning one included, that it need not
-    put any more when it wins; of one who loses, the other's as a negative number (Pons: "Solving Connect Four",
+    A score is 0 for a draw. Of a player who wins it is the number of stones, the winning one included, that the player
+    has left at the end; of one who loses, the winner's as a negative number (Pons: "Solving Connect Four",
     blog.gamesolver.org, part 2). Calls from one thread at a time.
 
     Args:
