@@ -85,7 +85,7 @@ def check_playable(trained: RunConfig, played: RunConfig, settings: Collection[s
 
 
 def _differing(one: Space[Any], other: Space[Any]) -> tuple[str, str]:
-    """How two spaces differ: the parts of Dicts that do."""
+    """Texts of two spaces that differ: of Dicts, only the parts that do."""
     if isinstance(one, Dict) and isinstance(other, Dict):
         names = [name for name in {**one.spaces, **other.spaces} if one.spaces.get(name) != other.spaces.get(name)]
         return _parts(one, names), _parts(other, names)

@@ -45,7 +45,7 @@ def by_brute_force(cells: Cells) -> int:
 
 
 def random_positions(rows: int, columns: int, stones: int, games: int, seed: int) -> np.ndarray:
-    """Positions of random games in which nobody has won: (n, rows, columns) uint8."""
+    """Positions of random games that no player has won yet: (n, rows, columns) uint8."""
     generator, cells = np.random.default_rng(seed), np.zeros((games, rows, columns), np.uint8)
     for _ in range(stones):
         share = np.where(cells[:, 0] == 0, generator.random((len(cells), columns)), -1.0)

@@ -134,7 +134,7 @@ class TableFile:
         except ConfigError as error:
             where = self._document.where(("judged", "env"))
             raise ConfigError(f"{where}: task '{name}': {error}") from error
-        scripts = config.make_environment().scripts()
+        scripts = config.make_environment().scripts() if judged.references else {}
         for script in judged.references:
             if script not in scripts:
                 where = self._document.where(("judged", "references"))

@@ -63,7 +63,7 @@ def guide(params: GoalParams, arrays: Mapping[str, Tensor], group: Group) -> Ten
 
 
 def _beside(device: torch.device) -> Tensor:
-    """Which cells of those around one are itself or touch it."""
+    """Flags of the cells around one: whether each is that cell or touches it."""
     reach = torch.arange(-AROUND, AROUND + 1, device=device)
     return torch.cartesian_prod(reach, reach).abs().amax(1) < 2
 

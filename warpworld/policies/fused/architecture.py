@@ -223,7 +223,7 @@ class _Part:
 
 
 def _parts(model: Any) -> list[_Part]:
-    """What a model consists of: one part that all heads read, or the actor's and the critic's."""
+    """Parts of a model: one that all heads read, or the actor's and the critic's."""
     if isinstance(model, SEPARATE):
         return [_row(model.actor_layers), _row(model.critic_layers)]
     cell = getattr(model, "cell", None)

@@ -164,7 +164,7 @@ class FusedGradients:
     def _observed(
         self, rows: Tensor, dtype: torch.dtype, shape: tuple[int, ...], name: str = "observations"
     ) -> Observed:
-        """What networks read of all rows."""
+        """Address and layout of what networks read, all rows of it."""
         self._kept(name, rows, dtype, shape)
         return Observed.of(self._keep[-1])
 

@@ -256,7 +256,7 @@ class FusedNetworks:
         return observations.to(dtype)
 
     def _critic_rows(self, inputs: Tensor) -> Tensor:
-        """What the critic reads: observations, or floats of its own."""
+        """Rows that the critic reads: observations, or floats of its own."""
         if not self.is_apart:
             return self._rows(inputs)
         check("critic inputs", inputs, torch.float32, (*inputs.shape[:-1], self.critic_features))

@@ -23,7 +23,7 @@ class Phase:
 
     Attributes:
         stones: least and most that lie on the board.
-        plies: least and most that are left if nobody makes a mistake.
+        plies: least and most that are left if neither player makes a mistake.
         count: of positions.
     """
 

@@ -151,7 +151,7 @@ void* four_open(int rows, int columns) { return new Solver(rows, columns); }
 
 void four_close(void* solver) { delete static_cast<Solver*>(solver); }
 
-// scores (count,): of positions in which nobody has won; what is nearest to them between -most and most.
+// scores (count,): of positions that no player has won; what is nearest to them between -most and most.
 void four_scores(void* solver, const uint64_t* own, const uint64_t* mask, int64_t count, int most, int64_t* scores) {
   for (int64_t i = 0; i < count; ++i) scores[i] = static_cast<Solver*>(solver)->score(own[i], mask[i], most);
 }

@@ -22,7 +22,7 @@ class Solver:
     """A search for the exact values of positions, with the table that it fills.
 
     Positions are arrays (n, rows, columns) of 0 for an empty cell, 1 and 2 for stones of the first and the second
-    player, the top row first. The player to move follows from the number of stones. Nobody has won in them.
+    player, the top row first. The number of stones gives the player to move. No position has been won yet.
 
     A score is 0 for a draw. Of a player who wins it is the number of stones, the winning one included, that the player
     has left at the end; of one who loses, the winner's as a negative number (Pons: "Solving Connect Four",

@@ -152,8 +152,9 @@ class FlatParameters:
     def _stepper(self) -> Stepper | ByTorch:
         """Object that takes the next step: torch for all other optimisers, and for subclasses."""
         native, kind = self.native, type(self.optimizer)
-        is_able = native is not None and (kind is Adam or (kind is Muon and native.moves_matrices))
-        return native if native is not None and is_able and native.takes(self.optimizer, self.vector) else _BY_TORCH
+        if native is None or not (kind is Adam or (kind is Muon and native.moves_matrices)):
+            return _BY_TORCH
+        return native if native.takes(self.optimizer, self.vector) else _BY_TORCH
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def check_state(self, state: Any) -> None:

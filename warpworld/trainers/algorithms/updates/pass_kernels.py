@@ -160,7 +160,7 @@ class PassKernels(TensorKernels):
         return self._prepared(rows, epoch, terms, longest)(0, count, steps.numbers(vector, rates))
 
     def _prepared(self, rows: Experience, epoch: Epoch, terms: LossTerms, longest: float) -> Learn:
-        """What launches the kernel that learns, arguments as of a call."""
+        """Function that launches the kernel that learns; arguments as of a call."""
         vector, minibatches = self._parameters.vector, len(epoch.lengths)
         steps = rows.length if isinstance(rows, Sequences) else 1
         work, columns = self.work(rows, max(epoch.lengths)), columns_of(rows.rows)

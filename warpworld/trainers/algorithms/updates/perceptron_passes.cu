@@ -14,10 +14,10 @@
 #include "passes.cuh"
 #include "perceptron_layers.cuh"
 
-// Architectures before sm_90 spill registers where as many threads are at once as perceptron_shapes.py asks for.
+// Architectures before sm_90 spill registers where THREADS_AT_ONCE threads are: one block less is at once there.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900 && WW_LEAST_BLOCKS > 1
 #undef WW_LEAST_BLOCKS
-#define WW_LEAST_BLOCKS (512 / LANES - 1)
+#define WW_LEAST_BLOCKS (THREADS_AT_ONCE / LANES - 1)
 #endif
 
 using Actor = Network<FEATURES, HIDDEN_1, HIDDEN_2, LOGITS>::Type;

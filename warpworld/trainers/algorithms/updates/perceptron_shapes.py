@@ -75,6 +75,7 @@ class Shape:
             "IS_TANH": self.activation == "tanh",
             "TILE": self.tile,
             "LANES": self.lanes,
+            "THREADS_AT_ONCE": THREADS_AT_ONCE,
             LEAST_BLOCKS: THREADS_AT_ONCE // self.lanes if self.sums <= FEW_SUMS else 1,
         }
 

@@ -187,7 +187,7 @@ class Plan:
         return self._linear(layer, chain[-1].given if chain else OBSERVATIONS)
 
     def _backward(self, forward: Sequence[Operation]) -> tuple[list[Operation], list[Operation]]:
-        """What goes back through the operations, and the gradients of weights at its end."""
+        """Operations of the way back, and those that give the gradients of weights at its end."""
         back, weights, gradient = list[Operation](), list[Operation](), forward[-1].given
         for number, each in reversed(list(enumerate(forward))):
             if each.kind == MEANS:
