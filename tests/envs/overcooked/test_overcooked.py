@@ -83,6 +83,15 @@ def test_steps_are_the_oracles(layout: str) -> None:
     assert small_rewards == {0, 3, 5}
 
 
+def test_random_starts_are_on_floor_that_a_cook_can_walk_to() -> None:
+    """In the forced layout the first cook has three cells and the second three others; in the ring both have all."""
+    forced = make("forced_coord", num_envs=400, seed=5, start="random")["place"].reshape(-1, 2)
+    assert [set(cook.tolist()) for cook in forced.T] == [{6, 11, 16}, {8, 13, 18}]
+    ring = make("coord_ring", num_envs=400, seed=5, start="random")["place"].reshape(-1, 2)
+    assert [set(cook.tolist()) for cook in ring.T] == [{6, 7, 8, 11, 13, 16, 17, 18}] * 2
+    assert (ring[:, 0] != ring[:, 1]).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", CLASSIC)
 def test_steps_are_jaxmarls(layout: str) -> None:

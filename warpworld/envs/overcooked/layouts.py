@@ -39,6 +39,15 @@ class Layout:
     cells: np.ndarray
     starts: tuple[int, ...]
 
+    @property
+    def parts(self) -> np.ndarray:
+        """(rows, columns) int32: a number from 1 for each stretch of connected floor, 0 where there is none."""
+        parts = np.zeros(self.cells.shape, dtype=np.int32)
+        for start in np.argwhere(self.cells == 0):
+            if parts[tuple(start)] == 0:
+                _fill(self.cells, parts, tuple(start), parts.max() + 1)
+        return parts
+
 
 def layout_of(name: str) -> Layout:
     """A classic layout by name, or one from a text file.
@@ -49,6 +58,16 @@ def layout_of(name: str) -> Layout:
     if is_file(name, CLASSIC):
         return _layout(read_rows(name, LETTERS, SPELLED), name)
     return _layout(checked_rows(CLASSIC[name], name, LETTERS, SPELLED), name)
+
+
+def _fill(cells: np.ndarray, parts: np.ndarray, start: tuple[int, ...], number: int) -> None:
+    """Number the floor that can be walked to from one cell."""
+    waiting = [start]
+    while waiting:
+        row, column = waiting.pop()
+        if cells[row, column] == 0 and parts[row, column] == 0:
+            parts[row, column] = number
+            waiting += [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
 
 
 def _layout(rows: Rows, name: str) -> Layout:

@@ -4,8 +4,9 @@
 // contents (envs, cells) the item on a counter, or how far a pot is: 23 when empty, one less for each onion, and from 20,
 // when it is full, one less in each step until 0, when its soup is ready; soups (envs,) served in this episode;
 // observations (envs, 2, 22, rows, columns), see show(). Read: cells (cells,) the kind of each; pots, where they are; layers
-// (22, cells) what is seen of an empty kitchen; starts (2,) cells in which cooks begin; shaping () the part of small rewards that counts; actions (envs, 2, 1): 0 up, 1 down, 2 right, 3 left,
-// 4 nothing, 5 interact. Cook 0 acts for both, since the second meets what the first has done.
+// (22, cells) what is seen of an empty kitchen; starts (2,) cells in which cooks begin; parts (cells,) a number for each
+// stretch of connected floor, 0 elsewhere; shaping () the part of small rewards that counts; actions (envs, 2, 1): 0 up,
+// 1 down, 2 right, 3 left, 4 nothing, 5 interact. Cook 0 acts for both, since the second meets what the first has done.
 #include <warpworld.cuh>
 
 constexpr int FLOOR = 0, COUNTER = 1, POT = 2, ONION_PILE = 3, PLATE_PILE = 4, SERVING = 5;  // kinds of cells
@@ -177,8 +178,9 @@ extern "C" __global__ void reset(Kitchen kitchen, uint8_t* observations, const i
   show(kitchen, observations, episode_length < URGENT);
 }
 
-// Cooks on any two cells of the floor, with anything in their hands, and pots at any stage.
-extern "C" __global__ void reset_anyhow(Kitchen kitchen, uint8_t* observations, int episode_length) {
+// Cooks on any two cells of the floor that they could walk to, with anything in their hands, and pots at any stage.
+extern "C" __global__ void reset_anyhow(Kitchen kitchen, uint8_t* observations, const int* starts, const int* parts,
+                                        int episode_length) {
   if (!is_active()) return;  // guard
   const int first = env_id() * NUM_AGENTS;
   if (agent_id() == 0) {
@@ -186,14 +188,14 @@ extern "C" __global__ void reset_anyhow(Kitchen kitchen, uint8_t* observations, 
     uint8_t* contents = kitchen.contents + env_id() * NUM_CELLS;
     for (int k = 0; k < NUM_CELLS; ++k) contents[k] = kitchen.cells[k] == POT ? (uint8_t)random.below(EMPTY_POT + 1u) : NOTHING;
     for (int cook = 0; cook < NUM_AGENTS; ++cook) {
-      int cell = 0, skipped = -1;  // the cell of the floor before which so many others lie
-      int floor = cook == 0 ? 0 : -1;
+      const int part = parts[starts[cook]], taken = cook == 0 ? -1 : kitchen.place[first];
+      int cell = 0, skipped = -1, free = 0;  // the free cell before which so many others lie
 #pragma unroll 1  // unrolled, they spill registers
-      for (int k = 0; k < NUM_CELLS; ++k) floor += is_floor(kitchen, k);
-      const int chosen = (int)random.below((unsigned)floor);
+      for (int k = 0; k < NUM_CELLS; ++k) free += parts[k] == part && k != taken;
+      const int chosen = (int)random.below((unsigned)free);
 #pragma unroll 1
       for (int k = 0; k < NUM_CELLS; ++k) {
-        const bool is_free = is_floor(kitchen, k) && !(cook == 1 && kitchen.place[first] == k);
+        const bool is_free = parts[k] == part && k != taken;
         skipped += is_free;
         if (is_free && skipped == chosen) cell = k;
       }

@@ -43,7 +43,7 @@ class Overcooked(Environment):
 
         layout: str = "cramped_room"  # or asymm_advantages, coord_ring, forced_coord, counter_circuit, a text file
         episode_length: Annotated[int, Range(1, 2**31 - 1)] = 400  # steps until the time limit
-        start: Literal["fixed", "random"] = "fixed"  # or random: places, hands and pots are drawn
+        start: Literal["fixed", "random"] = "fixed"  # or random: places that a cook can walk to, hands and pots are drawn
 
     def __init__(self, **params: Any) -> None:
         """Check the parameters and read the layout."""
@@ -75,6 +75,15 @@ class Overcooked(Environment):
             ),
             Array("layers", "uint8", self._layers.shape, per="world", initial=self._layers, read_only=True),
             Array("starts", "int32", (2,), per="world", initial=self.layout.starts, bounds=anywhere, read_only=True),
+            Array(
+                "parts",
+                "int32",
+                (cells.size,),
+                per="world",
+                initial=self.layout.parts.ravel(),
+                read_only=True,
+                doc="a number for each stretch of connected floor, 0 elsewhere",
+            ),
             Array("shaping", "float32", per="world", initial=0.0, doc="part of small rewards that counts"),
         ]
 
