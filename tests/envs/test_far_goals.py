@@ -120,6 +120,31 @@ def test_fixes_show_the_goal_anew(rate: float) -> None:
     assert fixes / (40 * whole.sum()) == pytest.approx(rate, abs=0.1)
 
 
+def test_a_goal_that_is_shown_once_is_seen_in_the_steps_that_point_it_out_alone() -> None:
+    """Beside a world of the same course that keeps showing it, over ends of episodes too."""
+    always, once = (made("point_goal", 60, shown_once=shown) for shown in (False, True))
+    draws, seen = np.random.default_rng(3), []
+    for world in (always, once):
+        world["fixes"].fill_(0.2)
+    for _ in range(60):
+        vector, is_new = (always.data.numpy(f"observations_{name}")[:, 0] for name in ("goal", "since"))
+        assert np.array_equal(once.data.numpy("observations_goal")[:, 0], np.where(is_new == 0.0, vector, 0.0))
+        assert np.array_equal(once.data.numpy("observations_since")[:, 0], is_new)
+        seen.append((is_new == 0.0).mean())
+        actions = torch.as_tensor(draws.integers(0, 7, always.data.numpy("actions").shape))
+        for world in (always, once):
+            world["actions"][:] = actions
+            world.step()
+    assert seen[0] == 1.0
+    assert np.mean(seen[1:]) == pytest.approx(0.2, abs=0.05)  # and episodes that begin
+
+
+def test_a_goal_near_by_cannot_be_shown_once() -> None:
+    with pytest.raises(DeclarationError) as error:
+        packaged("point_goal", 1, **HOMES, shown_once=True)
+    assert str(error.value) == "shown_once=True: expected a goal_distance beside it, such as [1, 4]"
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["waypoint", "point_goal"])
 def test_the_guide_reaches_goals_behind_walls_and_the_slide_does_not(name: str) -> None:

@@ -8,10 +8,11 @@
 // camera_angles: degrees of each camera to the left of its agent's heading; nullptr for one ahead.
 // The caller puts a sync_env() before it where positions or angles were written in the same kernel, between two calls,
 // and after it before either is written again: the last camera reads both. Calls for other types of pixels, or another
-// number of cameras, each take an Eye of shared memory of their own.
-template <int Cameras, class Rgb, class Depth, class Agents>
-WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents agents,
-                             const float* camera_angles = nullptr) {
+// number of cameras, each take an Eye of shared memory of their own. on_rays(self, rays) is called as by show(), with the
+// number of the agent that looks.
+template <int Cameras, class Rgb, class Depth, class Agents, class OnRays>
+WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents agents, const float* camera_angles,
+                             OnRays on_rays) {
   using Eye = raycast::Eye<RES, MOST_WALLS>;
   ENV_SHARED(Eye, eye, 1);
   ENV_SHARED(Body, bodies, NUM_AGENTS);
@@ -32,6 +33,12 @@ WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents ag
     const Camera camera{bodies[self].position, forward, scene.tan_half_fov};
     look(eye[0], camera, surfaces.walls, bodies, self);
     show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, rgb + (agent * 3 * row + at * PIXELS),
-                    depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS), [](const auto&) {}, row);
+                    depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS), [&](const auto& rays) { on_rays(self, rays); }, row);
   }
+}
+
+template <int Cameras, class Rgb, class Depth, class Agents>
+WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents agents,
+                             const float* camera_angles = nullptr) {
+  look_around<Cameras>(scene, rgb, depth, agents, camera_angles, [](int, const auto&) {});
 }

@@ -10,8 +10,11 @@ import pytest
 from warpworld.cli.reproduce.playing import EXAMINED_WITH, scores_of
 from warpworld.cli.reproduce.sections import Judged
 from warpworld.config import config_from_dict, with_env
+from warpworld.runs import Run
+from warpworld.trainers import load_policies
+from warpworld.trainers.collecting.players import Scripted
 from warpworld.trainers.evaluate import evaluate
-from warpworld.trainers.play import play
+from warpworld.trainers.play import play, play_groups
 from warpworld.trainers.trainer import Trainer
 
 CONFIG: dict[str, Any] = {
@@ -22,14 +25,33 @@ CONFIG: dict[str, Any] = {
 }
 
 
-@pytest.mark.long
-def test_scores_are_of_the_judged_environment_and_of_scripts_in_place_of_all_who_learn(tmp_path: Path) -> None:
-    trainer = Trainer(config_from_dict(CONFIG))
-    run = trainer.create_run(tmp_path)
+DUELS: dict[str, Any] = {
+    "name": "deathmatch",
+    "env": {"plans": "box", "res": 8, "subsample": 1, "fire_cone": 30.0, "kills_to_win": 1, "episode_length": 60},
+    "trainer": {"num_envs": 4, "num_steps": 8, "total_env_steps": 64, "device": "cpu"},
+    "policy": {
+        "fighter": {
+            "groups": ["player", "rival"],
+            "num_minibatches": 1,
+            "self_play": {"groups": ["rival"], "slots": 2, "opponents": ["turret"]},
+        }
+    },
+}
+
+
+def trained(config: dict[str, Any], folder: Path) -> Run:
+    """A run that has learnt for a moment."""
+    trainer = Trainer(config_from_dict(config))
+    run = trainer.create_run(folder)
     assert run is not None
     trainer.train(run)
     run.close()
+    return run
 
+
+@pytest.mark.long
+def test_scores_are_of_the_judged_environment_and_of_scripts_in_place_of_all_who_learn(tmp_path: Path) -> None:
+    run = trained(CONFIG, tmp_path)
     how = Judged(metric="runner", episodes=64, env={"episode_length": 30}, references=("greedy",))
     found = scores_of(run, how)
     longer = with_env(run.config, how.env)
@@ -42,3 +64,18 @@ def test_scores_are_of_the_judged_environment_and_of_scripts_in_place_of_all_who
     returns = play(by_script, {"tagger": None, "runner": None}, 64, EXAMINED_WITH).returns["runner"]
     assert found["references"] == {"greedy": float(returns.mean())}
     assert found["references"]["greedy"] != found["drawn"]
+
+
+@pytest.mark.long
+def test_a_score_against_opponents_is_the_least_of_those_against_each(tmp_path: Path) -> None:
+    """Beside the same duels with a player for each group."""
+    run = trained(DUELS, tmp_path)
+    found = scores_of(run, Judged(metric="fighter", episodes=64, opponents=("walker", "turret")))
+    scripts, policy = run.config.make_environment().scripts(), load_policies(run)["fighter"]
+    for name, greedy in (("walker", False), ("turret", False), ("turret", True)):  # a turret's actions are sure
+        players = {"player": policy, "rival": Scripted(name, scripts[name])}
+        returns = play_groups(run.config, players, 64, EXAMINED_WITH, greedy)["player"]
+        assert found["against"][name][int(greedy)] == pytest.approx(float(returns.mean()), abs=1e-9)
+    assert found["drawn"] == min(drawn for drawn, _ in found["against"].values())
+    assert found["greedy"] == min(greedy for _, greedy in found["against"].values())
+    assert len(set(found["against"].values())) == 2

@@ -19,6 +19,8 @@ EXAMINED_WITH = 1  # the seed of the episodes
 def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     """Scores of a run's newest policies: ``drawn``, ``greedy`` and ``at_random``; and ``references``, those of scripts.
 
+    Where the table names opponents, a score is the least of those against each, and ``against`` has them all.
+
     Args:
         run: with a checkpoint.
         how: it is judged.
@@ -31,11 +33,18 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     config = judged_config(run, how)
     untrained = {name: None if run.config.policy[name].train else policy for name, policy in policies.items()}
     players = {"drawn": policies, "greedy": policies, "at_random": untrained}
-    found: dict[str, Any] = {
-        name: _score(run, config, playing, how, name == "greedy") for name, playing in players.items()
+    faced = {opponent: _facing(config, opponent) for opponent in how.opponents} or {"": config}
+    by_opponent: dict[str, dict[str, float]] = {
+        opponent: {name: _score(run, facing, playing, how, name == "greedy") for name, playing in players.items()}
+        for opponent, facing in faced.items()
     }
-    scripted = {name: _by_script(config, name) for name in how.references}
-    found["references"] = {name: _score(run, by_it, untrained, how) for name, by_it in scripted.items()}
+    found: dict[str, Any] = {name: min(scores[name] for scores in by_opponent.values()) for name in players}
+    if how.opponents:
+        found["against"] = {name: (scores["drawn"], scores["greedy"]) for name, scores in by_opponent.items()}
+    found["references"] = {
+        name: min(_score(run, _by_script(facing, name), untrained, how) for facing in faced.values())
+        for name in how.references
+    }
     return found
 
 
@@ -50,7 +59,8 @@ def judged_config(run: Run, how: Judged) -> RunConfig:
 
 def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
     """The score of players in a configuration."""
-    played = play(config, playing, how.episodes, EXAMINED_WITH, greedy=greedy)
+    players = {name: playing.get(name) for name in config.policy}
+    played = play(config, players, how.episodes, EXAMINED_WITH, greedy=greedy)
     if how.metric in played.returns:
         value = agents_in(run, how) * float(played.returns[how.metric].mean())
     else:
@@ -58,6 +68,16 @@ def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged,
     if not math.isfinite(value):
         raise RunError(f"run '{run.path}': {how.metric} is {value} over {how.episodes:,} episodes")
     return value
+
+
+def _facing(config: RunConfig, script: str) -> RunConfig:
+    """The configuration with a script in place of every policy that learns, in all of its groups but the first."""
+    faced = dict(config.policy)
+    for name, entry in config.policy.items():
+        if entry.train and len(entry.groups) > 1:
+            faced[name] = entry.model_copy(update={"groups": entry.groups[:1], "self_play": None})
+            faced[f"{script} against {name}"] = ScriptConfig(groups=entry.groups[1:], script=script)
+    return config.model_copy(update={"policy": faced})
 
 
 def _by_script(config: RunConfig, script: str) -> RunConfig:

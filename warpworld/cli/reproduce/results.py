@@ -25,6 +25,7 @@ class SeedResult(Section):
     greedy: float  # score of likeliest actions
     at_random: float  # score of random actions
     references: dict[str, float] = Field(default={})  # score of each script that the table names
+    against: dict[str, tuple[float, float]] = Field(default={})  # scores of drawn and likeliest actions, by opponent
     env_steps: int
     cpu_seconds: float  # processor time of the training, all threads and sessions together
     seconds: float  # wall time of the same

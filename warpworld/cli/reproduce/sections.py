@@ -45,6 +45,10 @@ class Judged(Section):
     references: tuple[Text, ...] = Field(
         default=(), description="scripts of the environment that are judged beside the policies"
     )
+    opponents: tuple[Text, ...] = Field(
+        default=(),
+        description="scripts that play all groups of a policy but its first, one after the other; a score is the least",
+    )
 
 
 class Rules(Section):

@@ -152,6 +152,8 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
         yield ""
     if table.judged.references and results is not None:
         yield from _referred(results)
+    if table.judged.opponents and results is not None:
+        yield from _faced(results)
     if table.note:
         yield f"{table.note}\n"
     for name in table.tasks:
@@ -170,6 +172,18 @@ def _referred(results: Results) -> Iterator[str]:
         if task.seeds:
             found = {"random actions": task.seeds[0].at_random, **task.seeds[0].references}
             yield f"- `{name}`, in the same episodes: {', '.join(f'{k} {_short(v)}' for k, v in found.items())}"
+    yield ""
+
+
+def _faced(results: Results) -> Iterator[str]:
+    """Lines on every seed's scores against each opponent."""
+    for name, task in results.tasks.items():
+        for opponent in task.seeds[0].against if task.seeds else ():
+            drawn, greedy = zip(*(each.against[opponent] for each in task.seeds), strict=True)
+            yield (
+                f"- `{name}` against `{opponent}`, each seed: {', '.join(map(_short, drawn))} by drawn actions, "
+                f"{', '.join(map(_short, greedy))} by the likeliest"
+            )
     yield ""
 
 

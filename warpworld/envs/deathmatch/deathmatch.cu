@@ -1,12 +1,14 @@
 // Deathmatch: agents walk through a home and shoot at each other. Rules: deathmatch.py.
 //
-// Arrays: per agent positions, velocity, angles, angvelocity, health, cooling, kills, deaths, potential, in_sight, and
-// shot, shot_from, shot_to of this step; per env plan and together, whether spawns are in one room; of the world
-// shaping and near_spawn. A step is: `act` moves agents and resolves all shots at the new positions; `settle`
+// Arrays: per agent positions, velocity, angles, angvelocity, health, cooling, kills, deaths, potential, in_sight, what
+// kills come to in won, lost and undecided, the texels of wall that it has seen since an agent died, and shot, shot_from,
+// shot_to of this step; per env plan and together, whether spawns are in one room; of the world shaping, discovery and
+// near_spawn. A step is: `act` moves agents and resolves all shots at the new positions; `settle`
 // counts hits, pays, and marks the dead; `go_on` moves the dead elsewhere and writes every agent's state, so that an
-// agent that died in a step observes its next life after it; `see` draws what cameras see. `wake` begins an
-// episode.
+// agent that died in a step observes its next life after it; `see` draws what cameras see, and pays for walls that are
+// new. `wake` begins an episode.
 #include <look_around.cuh>
+#include <seen.cuh>
 #include <warpworld.cuh>
 
 #include "megastep_rules.cuh"
@@ -19,6 +21,18 @@ struct Lives {
   int *cooling, *kills, *deaths;
   float* potential;
   bool* in_sight;
+};
+
+// What the kills of an episode come to so far, 0 or 1 each.
+struct Verdict {
+  float *won, *lost, *undecided;
+};
+
+// What agents have seen of the walls since one of them died, and what more of them pays.
+struct Search {
+  unsigned* seen;
+  bool* looks_anew;  // whether the next look is the first, for which nothing is paid
+  const float* discovery;
 };
 
 // What agents have shot in this step.
@@ -56,6 +70,23 @@ __device__ int killer_of(const int* shot, int who) {
   int killer = 0;
   while (shot[killer] != who) ++killer;
   return killer;
+}
+
+// Compares an agent's kills with those of all others, which a barrier has ordered.
+__device__ void judge(const int* kills, const Verdict& verdict) {
+  const int i = agent_index(), first = env_id() * NUM_AGENTS;
+  int most = 0;
+  for (int other = 0; other < NUM_AGENTS; ++other)
+    if (other != agent_id()) most = max(most, kills[first + other]);
+  verdict.won[i] = kills[i] > most ? 1.0f : 0.0f;
+  verdict.lost[i] = kills[i] < most ? 1.0f : 0.0f;
+  verdict.undecided[i] = kills[i] == most ? 1.0f : 0.0f;
+}
+
+__device__ void forget_walls(const Search& search) {
+  const int i = agent_index();
+  for (int word = 0; word < SEEN_WORDS; ++word) search.seen[i * SEEN_WORDS + word] = 0u;
+  search.looks_anew[i] = true;
 }
 
 // Gives those who died a place, one after the other: anywhere, or where their killer is.
@@ -101,8 +132,8 @@ extern "C" __global__ void act(Motions motions, Lives lives, Shots shots, const 
   lives.cooling[i] = fires ? cooldown - 1 : lives.cooling[i] > 0 ? lives.cooling[i] - 1 : 0;
 }
 
-extern "C" __global__ void settle(Lives lives, float* rewards, bool* agent_terminated, bool* terminated,
-                                  bool* truncated, const int* shot, const int* timestep, float damage,
+extern "C" __global__ void settle(Lives lives, Verdict verdict, Search search, float* rewards, bool* agent_terminated,
+                                  bool* terminated, bool* truncated, const int* shot, const int* timestep, float damage,
                                   float kill_reward, int kills_to_win, int episode_length) {
   if (!is_active()) return;
   const int i = agent_index(), env = env_id(), first = env * NUM_AGENTS, hit = shot[i];
@@ -112,12 +143,14 @@ extern "C" __global__ void settle(Lives lives, float* rewards, bool* agent_termi
   const bool dies = lives.health[i] < 1e-3f;  // what sums of damages are off by
   agent_terminated[i] = dies;
   sync_env();  // orders who dies before killers are paid
+  if (any_of(agent_terminated + first)) forget_walls(search);  // as the search for the others begins anew
   const bool kills_one = hit >= 0 && agent_terminated[first + (hit >= 0 ? hit : 0)];
   const float dealt = (hit >= 0 ? damage : 0.0f) + (kills_one ? kill_reward : 0.0f);
   rewards[i] = dealt - (float)hits * (damage + (dies ? kill_reward : 0.0f));
   lives.kills[i] += kills_one;
   lives.deaths[i] += dies;
-  sync_env();  // orders kills before they are compared with what it takes to win
+  sync_env();  // orders kills before they are compared with each other, and with what it takes to win
+  judge(lives.kills, verdict);
   if (agent_id() != 0) return;
   const int* kills = lives.kills + first;
   int most = 0;
@@ -157,9 +190,9 @@ extern "C" __global__ void go_on(Motions motions, Lives lives, const int* shot, 
   observations_cooldown[i] = (float)lives.cooling[i] / (float)cooldown;
 }
 
-extern "C" __global__ void wake(Motions motions, Lives lives, Shots shots, Senses senses, float* observations_cooldown,
-                                int* plan, bool* together, const float* near_spawn, Plans plans, int num_plans,
-                                float tan_half_fov) {
+extern "C" __global__ void wake(Motions motions, Lives lives, Verdict verdict, Search search, Shots shots, Senses senses,
+                                float* observations_cooldown, int* plan, bool* together, const float* near_spawn,
+                                Plans plans, int num_plans, float tan_half_fov) {
   if (!is_active()) return;
   ENV_SHARED(bool, stands, NUM_AGENTS);  // whether an agent has a place
   const int i = agent_index(), self = agent_id(), env = env_id();
@@ -186,12 +219,29 @@ extern "C" __global__ void wake(Motions motions, Lives lives, Shots shots, Sense
   feel(motion, senses.observations_imu + 3 * i);
   senses.observations_health[i] = 1.0f;
   observations_cooldown[i] = 0.0f;
+  verdict.won[i] = verdict.lost[i] = 0.0f;
+  verdict.undecided[i] = 1.0f;
+  forget_walls(search);
 }
 
 extern "C" __global__ void see(Scene scene, float* observations_rgb, float* observations_depth,
-                               float* observations_agents) {
+                               float* observations_agents, Search search, float* rewards) {
   if (!is_active()) return;
-  look_around<1>(scene, observations_rgb, observations_depth, observations_agents);
+  ENV_SHARED(int, fresh, NUM_AGENTS);
+  const int first = env_id() * NUM_AGENTS, first_texel = surfaces_of(scene).first_texel[0];
+  const float pay = search.discovery[0];
+  for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) fresh[i] = 0;
+  const auto mark = [&](int self, const auto& rays) {
+    if (pay <= 0.0f) return;
+    const int found = mark_seen(search.seen + (first + self) * SEEN_WORDS, first_texel, rays);
+    if (found) atomicAdd(&fresh[self], found);
+  };
+  look_around<1>(scene, observations_rgb, observations_depth, observations_agents, nullptr, mark);
+  sync_env();  // orders counting before the counts are read
+  for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) {
+    if (!search.looks_anew[first + i]) rewards[first + i] += pay * (1.0f / 64.0f) * (float)fresh[i];
+    search.looks_anew[first + i] = false;
+  }
 }
 
 // ---- megastep's rules -----------------------------------------------------------------------------------------------
@@ -201,9 +251,9 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
 // dead, moves all agents, and lets each shoot the agents that its two middle pixels show; then `see_by_megastep`, which
 // does not show which pixels are agents. `wake_by_megastep` begins an episode.
 
-extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots shots, Senses senses, Spawns spawns,
-                                           float* rewards, bool* agent_terminated, bool* truncated, const int* actions,
-                                           const int* timestep, const int* plan, Plans plans, const float2* plan_extent,
+extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Verdict verdict, Shots shots, Senses senses,
+                                           Spawns spawns, float* rewards, bool* agent_terminated, bool* truncated,
+                                           const int* actions, const int* timestep, const int* plan, Plans plans,
                                            MegastepRules rules) {
   if (!is_active()) return;
   ENV_SHARED(Targets, shared, 1);
@@ -245,7 +295,7 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots s
   int hits = 0;
   for (int other = 0; other < NUM_AGENTS; ++other)
     hits += targets.first[other] == self || targets.second[other] == self;
-  const float2 extent = plan_extent[plan[env]], limit = rules.mend_bounds ? extent : make_float2(extent.y, extent.x);
+  const float2 extent = spawns.plan_extent[plan[env]], limit = rules.mend_bounds ? extent : make_float2(extent.y, extent.x);
   const float2 place = motion.position;
   const bool outside = place.x < -1.0f || place.y < -1.0f || place.x > limit.x + 1.0f || place.y > limit.y + 1.0f;
   const float lost = MEGASTEP_DAMAGE * (float)(hits + outside) + MEGASTEP_DECAY;
@@ -270,10 +320,12 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Shots s
   if (self == 0) truncated[env] = timestep[env] >= rules.episode_length;
   feel(motion, senses.observations_imu + 3 * i);
   senses.observations_health[i] = lives.health[i];
+  sync_env();  // orders kills before they are compared with each other
+  judge(lives.kills, verdict);
 }
 
-extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Shots shots, Senses senses, Spawns spawns,
-                                            bool* together, int* plan, Plans plans, int num_plans, bool mend_spawns) {
+extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Verdict verdict, Shots shots, Senses senses,
+                                            Spawns spawns, bool* together, int* plan, Plans plans, int num_plans, bool mend_spawns) {
   if (!is_active()) return;
   const int i = agent_index(), env = env_id(), first = env * NUM_AGENTS;
   const bool is_new = spawns.spawn_plan[env] < 0 || mend_spawns;
@@ -303,6 +355,8 @@ extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Shots 
   shots.shot_from[i] = shots.shot_to[i] = motion.position;
   feel(motion, senses.observations_imu + 3 * i);
   senses.observations_health[i] = 1.0f;
+  verdict.won[i] = verdict.lost[i] = 0.0f;
+  verdict.undecided[i] = 1.0f;
 }
 
 extern "C" __global__ void see_by_megastep(Scene scene, float* observations_rgb, float* observations_depth) {

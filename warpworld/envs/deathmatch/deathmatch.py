@@ -22,7 +22,7 @@ from warpworld.environment import Array, Group, Kernel, Phase, Range, register
 from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
 from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor
+from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words
 
 BAR = (0.5, 0.09, 0.2)  # metres of a bar of health in pictures: width, height, and above the agent's middle
 
@@ -41,14 +41,19 @@ class Deathmatch(Indoor):
     Besides colours and nearness, an agent sees which pixels are other agents: ``agents``, like a semantic camera.
 
     ``megastep_rules`` plays the published game: no such pixels, seven actions, automatic fire, a reward for hits alone.
-    ``damage``, ``cooldown``, ``fire_cone``, ``fire_range``, ``kill_reward``, ``kills_to_win``, ``shaping`` and
-    ``near_spawn`` do not apply then, except for what ``megastep_mends`` takes from these rules.
+    ``damage``, ``cooldown``, ``fire_cone``, ``fire_range``, ``kill_reward``, ``kills_to_win``, ``shaping``,
+    ``near_spawn`` and ``discovery`` do not apply then, except for what ``megastep_mends`` takes from these rules.
 
-    Two numbers of the world may be set between steps: ``near_spawn``, the share of episodes whose agents start in one
-    room, and ``shaping``, the weight of a potential (Ng, Harada and Russell 1999) that is 1 for a perfect aim.
+    Three numbers of the world may be set between steps: ``near_spawn``, the share of episodes whose agents start in one
+    room; ``shaping``, the weight of a potential (Ng, Harada and Russell 1999) that is 1 for a perfect aim; and
+    ``discovery``, paid for 64 texels of wall that an agent sees first. When an agent dies, all have seen none again.
+
+    Episodes log ``won``, 1 with more kills than every opponent; ``lost``, 1 with fewer than one of them; and
+    ``undecided``, 1 with as many as the best of them, also where none has any.
     """
 
     source = "deathmatch.cu"
+    compile_time = (*Indoor.compile_time, "seen_words")
 
     @dataclass(frozen=True)
     class Params(IndoorParams):
@@ -75,9 +80,11 @@ class Deathmatch(Indoor):
         mend_aim: bool = field(init=False, default=False)
         mend_credit: bool = field(init=False, default=False)
         mend_spawns: bool = field(init=False, default=False)
+        seen_words: int = field(init=False, default=0)  # of 32 texels each
 
         def __post_init__(self) -> None:
             super().__post_init__()
+            self._follow("seen_words", seen_words(self.plan_set))
             for name, is_mended in mended(self.megastep_mends).items():
                 self._follow(f"mend_{name}", is_mended)
             if self.megastep_mends and not self.megastep_rules:
@@ -110,12 +117,16 @@ class Deathmatch(Indoor):
             Array("cooling", "int32", bounds=(0, last), doc="steps in which the agent cannot fire yet"),
             Array("kills", "int32", doc="in this episode", metric="last"),
             Array("deaths", "int32", doc="in this episode", metric="last"),
+            *(_verdict(name) for name in ("won", "lost", "undecided")),
             Array("in_sight", "bool", (agents,), doc="no wall between this agent and that one"),
             Array("shot", "int32", bounds=(-2, agents - 1), doc="in this step: -2 none, -1 missed, else the agent hit"),
             Array("shot_from", "float32", (2,), doc="metres, where this step's shot began"),
             Array("shot_to", "float32", (2,), doc="metres, and where it ended"),
             Array("potential", "float32", bounds=(0.0, 1.0), doc="0 if no agent is in view, up to 1 for a perfect aim"),
             Array("together", "bool", per="env", doc="whether this episode's agents spawn in one room"),
+            Array("seen", "uint32", (self.params.seen_words,), doc="a bit for each texel, since an agent has died"),
+            Array("looks_anew", "bool", doc="whether the next look is the first, for which nothing is paid"),
+            _changed_between_steps("discovery", (0.0, 1e6), "reward for 64 texels of wall first seen"),
             _changed_between_steps("shaping", (0.0, 1e6), "weight of the potential"),
             _changed_between_steps("near_spawn", (0.0, 1.0), "share of episodes whose agents spawn in one room"),
         ]
@@ -151,6 +162,11 @@ class Deathmatch(Indoor):
 def _changed_between_steps(name: str, bounds: tuple[float, float], doc: str) -> Array:
     """A number of the whole world, 0 until it is set."""
     return Array(name, "float32", per="world", initial=0.0, bounds=bounds, doc=doc)
+
+
+def _verdict(name: str) -> Array:
+    """What kills come to so far."""
+    return Array(name, "float32", initial=0.0, bounds=(0.0, 1.0), metric="last", doc="by kills in this episode")
 
 
 def _shots(arrays: Mapping[str, np.ndarray]) -> list[Mark]:

@@ -24,11 +24,12 @@ struct MegastepRules {
   bool mend_bounds, mend_reward, mend_aim, mend_credit, mend_spawns;
 };
 
-// The poses that agents wake up in, and the plan that these are in, -1 before they are drawn.
+// The poses that agents wake up in, the plan that these are in, -1 before they are drawn, and how large plans are.
 struct Spawns {
   float2* spawn_positions;
   float* spawn_angles;
   int* spawn_plan;
+  const float2* plan_extent;
 };
 
 // The agent that a ray of a camera hits before any wall and any other agent, or NOBODY.

@@ -4,7 +4,7 @@
 // and potential, how many of them are set. `move` moves the agent; `see` draws what its camera sees into the
 // observations, sets the bits of the texels in view, and pays for those that were not set; `wake` puts an agent into a
 // random place of a random plan, and `see_first` shows it what there is, which is not paid.
-#include <indoor.cuh>
+#include <seen.cuh>
 #include <warpworld.cuh>
 
 using Eye = raycast::Eye<RES, MOST_WALLS>;
@@ -30,15 +30,8 @@ __device__ int look_for_new(const Scene& scene, unsigned* seen, float* rgb, floa
   if (lane() == 0) found[0] = 0;
   look(eye[0], camera, surfaces.walls, nullptr, 0);
   unsigned* const own = seen + env * SEEN_WORDS;
-  int fresh = 0, last = -1;
-  const auto on_rays = [&](const auto& rays) {
-    for (const int texel : rays.texel) {
-      if (texel < 0 || texel == last) continue;
-      last = texel;
-      const unsigned at = (unsigned)(texel - first_texel), bit = 1u << at % 32u;
-      fresh += !(atomicOr(&own[at / 32u], bit) & bit);
-    }
-  };
+  int fresh = 0;
+  const auto on_rays = [&](const auto& rays) { fresh += mark_seen(own, first_texel, rays); };
   show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, rgb + env * 3 * PIXELS, depth + env * PIXELS, Unseen(), on_rays);
   if (fresh) atomicAdd(&found[0], fresh);
   sync_env();  // orders counting before the count is read

@@ -15,7 +15,7 @@ from gymnasium.spaces import Discrete
 
 from warpworld.drawing import Drawing, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, Range, register
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, texel_stretches
+from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words, texel_stretches
 
 
 @register("explorer")
@@ -41,7 +41,7 @@ class Explorer(Indoor):
 
         def __post_init__(self) -> None:
             super().__post_init__()
-            self._follow("seen_words", -(-self.plan_set.most_texels // 512) * 16)
+            self._follow("seen_words", seen_words(self.plan_set))
 
     def groups(self) -> Sequence[Group]:
         """One explorer."""

@@ -15,6 +15,7 @@ from gymnasium.spaces import Box
 
 from warpworld.environment import Array, Group, register
 from warpworld.envs.waypoint.waypoint import GoalParams, Waypoint
+from warpworld.errors import DeclarationError
 
 
 @register("point_goal")
@@ -25,14 +26,23 @@ class PointGoal(Waypoint):
 
     With ``goal_distance`` the agent also observes ``since``, steps / 50 since the goal was pointed out, and a second
     number of the world may be set between steps: ``fixes``, the probability with which each step points it out anew,
-    from where the agent is. It is 0 unless a schedule sets it, so that agents are always judged without.
+    from where the agent is. It is 0 unless a schedule sets it, so that agents are always judged without. With
+    ``shown_once`` the vector is there in the steps that point the goal out, and 0 in all others: the agent has to
+    remember where the goal was, too.
     """
 
     @dataclass(frozen=True)
     class Params(GoalParams):
         """Parameters of point_goal."""
 
+        shown_once: bool = False  # the vector is 0 but for the steps that point the goal out; needs goal_distance
+        # ----
         fixed_frame: bool = field(init=False, default=True)
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            if self.shown_once and not self.is_far:
+                raise DeclarationError("shown_once=True: expected a goal_distance beside it, such as [1, 4]")
 
     def groups(self) -> Sequence[Group]:
         """One walker, who knows how long ago the goal was pointed out where that may happen again."""

@@ -190,9 +190,10 @@ extern "C" __global__ void wake_far(Motions motions, Goals goals, Journey journe
   begin(motions, goals, observations_imu, at_rest(place, random), target, episode_length, random);
 }
 
-// With the probability `fixes` shows the goal anew, from where the agent is now; and how long ago that was.
+// With the probability `fixes` shows the goal anew, from where the agent is now; and how long ago that was. Where it is
+// `shown_once` it is not shown in the steps between.
 extern "C" __global__ void fix(Motions motions, Goals goals, const float* fixes, int* fixed_at,
-                               float* observations_since, const int* timestep) {
+                               float* observations_since, const int* timestep, bool shown_once) {
   if (!is_active()) return;
   const int i = agent_index();
   if (timestep[i] == 0) fixed_at[i] = 0;
@@ -203,5 +204,7 @@ extern "C" __global__ void fix(Motions motions, Goals goals, const float* fixes,
     fixed_at[i] = timestep[i];
     show_goal(goals, motion);
   }
-  observations_since[i] = 0.02f * (float)(timestep[i] - fixed_at[i]);
+  const int since = timestep[i] - fixed_at[i];
+  observations_since[i] = 0.02f * (float)since;
+  if (shown_once && since > 0) goals.observations_goal[2 * i] = goals.observations_goal[2 * i + 1] = 0.0f;
 }

@@ -1,0 +1,17 @@
+// Which texels of a plan's walls have been seen: a bit for each, in words of 32.
+#pragma once
+
+#include "indoor.cuh"
+
+// Sets the bits of the texels that some rays have met; how many were not set before. first_texel: of the plan.
+template <class Rays>
+WW_FUNCTION int mark_seen(unsigned* seen, int first_texel, const Rays& rays) {
+  int fresh = 0, last = -1;
+  for (const int texel : rays.texel) {
+    if (texel < 0 || texel == last) continue;
+    last = texel;
+    const unsigned at = (unsigned)(texel - first_texel), bit = 1u << at % 32u;
+    fresh += !(atomicOr(&seen[at / 32u], bit) & bit);
+  }
+  return fresh;
+}
