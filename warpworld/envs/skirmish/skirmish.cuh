@@ -9,14 +9,14 @@ constexpr int MOST_OPPONENTS = ALLY_COUNT > ENEMY_COUNT ? ALLY_COUNT : ENEMY_COU
 constexpr int NUM_CHOICES = ATTACK + MOST_OPPONENTS;  // flags of a mask
 constexpr int OTHER = 7 + NUM_KINDS, OWN = 4 + NUM_KINDS, ROW = OTHER * (NUM_AGENTS - 1) + OWN;  // numbers of a view
 
-// Where lanes take turns, units that lie side by side are vectors.
-constexpr int VECTOR = LANES_SIDE_BY_SIDE ? 1 : 32;  // bits of an int
+// Where lanes take turns, units that lie side by side are vectors, and each side has vectors of its own, unless one
+// vector holds both. A slot is a unit's place in them.
+constexpr int FEW = LANES_SIDE_BY_SIDE ? 1 : 16;  // units that a lane takes at once
+constexpr int VECTOR = FEW * (LANES_SIDE_BY_SIDE || NUM_AGENTS <= FEW ? 1 : 2);  // bits of an int at most
 constexpr int padded(int units) { return (units + VECTOR - 1) / VECTOR * VECTOR; }
-constexpr int PADDED = padded(NUM_AGENTS);
-// While units move, each side has vectors of its own, unless one vector holds both.
 constexpr bool IS_SPLIT = !LANES_SIDE_BY_SIDE && NUM_AGENTS > VECTOR;
 constexpr int ENEMY_SLOTS = IS_SPLIT ? padded(ALLY_COUNT) : ALLY_COUNT;
-constexpr int SLOTS = IS_SPLIT ? ENEMY_SLOTS + padded(ENEMY_COUNT) : PADDED;
+constexpr int SLOTS = padded(ENEMY_SLOTS + ENEMY_COUNT);
 constexpr float FAR = 1e9f;  // where those are who are in nobody's way
 
 // Of each kind, from scenarios.py.
@@ -34,23 +34,25 @@ struct Units {
 
 // What others see of a unit, with no place yet: fractions of its health and of its reload, what it did, and its kind.
 enum Entry { HEALTH, X, Y, MOVE_X, MOVE_Y, TARGET, COOLDOWN, KIND };
-constexpr int WIDE = KIND + 1;
 struct Shown {
-  float entries[WIDE];
+  float entries[KIND + 1];
+  int kind;  // a place in KINDS; 1 among zeros in a view
 };
-__constant__ const float ONE[2 * WIDE - 1] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 1.0f};  // among zeros
+// Where lanes take turns, what a view has of a unit is written as two vectors that overlap, and reaches into the next.
+constexpr int WIDE = LANES_SIDE_BY_SIDE ? KIND : KIND + 1, WIDE_KIND = LANES_SIDE_BY_SIDE ? NUM_KINDS : KIND + 1;
+__constant__ const float ONE[2 * KIND + 1] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 1.0f};  // among zeros
 
-// Of all units of an env, while a step advances: by slot(), where they have moved before they are pushed apart; how far
+// Of all units of an env, by slot, while a step advances: where they have moved before they are pushed apart; how far
 // they walk in a tick, and whom they shoot at.
 struct Moving {
-  float x[SLOTS], y[SLOTS], radius[SLOTS];
-  float way_x[NUM_AGENTS], way_y[NUM_AGENTS];
-  float health[NUM_AGENTS], cooldown[NUM_AGENTS];
-  int target[NUM_AGENTS], damage[NUM_AGENTS];
+  float x[SLOTS], y[SLOTS];
+  float way_x[SLOTS], way_y[SLOTS];
+  float health[SLOTS], cooldown[SLOTS];
+  int target[SLOTS], damage[SLOTS], kind[SLOTS];
 };
 
 struct Field {
-  float x[PADDED], y[PADDED];  // FAR of the dead, once units are shown
+  float x[SLOTS], y[SLOTS];  // FAR of the dead, once units are shown
   float reward[2];
   union {  // what is shown takes the place of what moved
     Moving moving;
@@ -65,7 +67,13 @@ struct Seen {
 };
 
 __device__ bool is_ally(int unit) { return unit < ALLY_COUNT; }
-__device__ int slot(int unit) { return is_ally(unit) ? unit : ENEMY_SLOTS + unit - ALLY_COUNT; }
+__device__ int slot_of(int unit) { return is_ally(unit) ? unit : ENEMY_SLOTS + unit - ALLY_COUNT; }
+__device__ int unit_at(int slot) { return slot < ENEMY_SLOTS ? slot : slot - ENEMY_SLOTS + ALLY_COUNT; }
+__device__ bool is_filler(int slot) {
+  return slot < ENEMY_SLOTS ? slot >= ALLY_COUNT : slot >= ENEMY_SLOTS + ENEMY_COUNT;
+}
+// The dead are each in a place of its own, so that none is near another.
+__device__ float far_away(int slot) { return FAR * (float)(slot + 1); }
 __device__ int first_unit() { return env_id() * NUM_AGENTS; }
 // Each side counts its opponents from the one that the other side counts last, or first: both see a mirrored world.
 __device__ int opponent(int unit, int k) { return is_ally(unit) ? ALLY_COUNT + k : ALLY_COUNT - 1 - k; }
@@ -84,55 +92,57 @@ __device__ Shown shown(const Units& units, int unit) {
   const int i = first_unit() + unit, kind = units.kind[i], last = units.last_action[i];
   const float target = last >= ATTACK ? (float)last / (float)(ATTACK - 1 + num_opponents(unit)) : 0.0f;
   const float health = units.health[i] / MOST_HEALTH[kind], cooldown = part(units.cooldown[i], RELOAD[kind]);
-  return Shown{{health, 0.0f, 0.0f, (float)towards_x(last), (float)towards_y(last), target, cooldown,
-                (float)kind}};
+  return Shown{{health, 0.0f, 0.0f, (float)towards_x(last), (float)towards_y(last), target, cooldown}, kind};
 }
 
 // Lets a unit show itself.
 __device__ void show(Field& field, const Units& units, int unit) {
   field.shown[unit] = shown(units, unit);
   if (field.shown[unit].entries[HEALTH] > 0.0f) return;
-  field.x[unit] = field.y[unit] = FAR;
+  field.x[slot_of(unit)] = field.y[slot_of(unit)] = FAR;
 }
 
-// Writes the 13 numbers about another unit. Where lanes take turns, vectors are copied whole: what is behind them in the
-// row is written later.
-__device__ void describe(const Shown& other, float dx, float dy, bool acts, float* to) {
-  const float* kind = ONE + WIDE - 1 - (int)other.entries[KIND];
-  for (int k = 0; k < (LANES_SIDE_BY_SIDE ? KIND : 0); ++k) to[k] = other.entries[k];
-  for (int k = 0; k < (LANES_SIDE_BY_SIDE ? NUM_KINDS : 0); ++k) to[KIND + k] = kind[k];
-  if (!LANES_SIDE_BY_SIDE) {
-    memcpy(to, other.entries, WIDE * sizeof(float));
-    memcpy(to + KIND, kind, WIDE * sizeof(float));
-  }
+// Writes the 13 numbers about another unit, where `seen` is ~0; zeros where it is 0. No branch depends on who is seen.
+__device__ void describe(const Shown& other, unsigned seen, float dx, float dy, bool acts, float* to) {
+  const float* kind = ONE + KIND - other.kind;
+  float entries[WIDE], kinds[WIDE_KIND];
+  for (int k = 0; k < WIDE; ++k) entries[k] = __uint_as_float(__float_as_uint(other.entries[k]) & seen);
+  for (int k = 0; k < WIDE_KIND; ++k) kinds[k] = __uint_as_float(__float_as_uint(kind[k]) & seen);
+  memcpy(to, entries, sizeof(entries));
+  memcpy(to + KIND, kinds, sizeof(kinds));
   to[X] = dx;
   to[Y] = dy;
   if (!acts) to[MOVE_X] = to[MOVE_Y] = to[TARGET] = 0.0f;
 }
 
-// Writes what a living unit sees of the others, friends first: a vector of units at a time.
+// How many of so many slots hold units; they come first.
+__device__ int num_units(int first, int slots) {
+  const int end = IS_SPLIT && first < ENEMY_SLOTS ? ALLY_COUNT : ENEMY_SLOTS + ENEMY_COUNT;
+  return end - first < slots ? end - first : slots;
+}
+
+// Writes what a living unit sees of the others, friends first: a vector of units at a time. Its own numbers, which are
+// never the last, are written over by the next unit's.
 __device__ void see(const Field& field, int unit, float* to) {
-  const int own_kind = (int)field.shown[unit].entries[KIND];
-  const float x = field.x[unit], y = field.y[unit], sight = SIGHT[own_kind], sight_ends = SIGHT_ENDS[own_kind];
+  const int own = slot_of(unit), own_kind = field.shown[unit].kind;
+  const float x = field.x[own], y = field.y[own], sight = SIGHT[own_kind], sight_ends = SIGHT_ENDS[own_kind];
   const bool ally = is_ally(unit);
-  for (int vector = 0; vector < PADDED; vector += VECTOR) {
-    const int first = ally ? vector : PADDED - VECTOR - vector;
-    float dx[VECTOR], dy[VECTOR], square[VECTOR];
+  for (int vector = 0; vector < SLOTS; vector += VECTOR) {
+    const int first = ally ? vector : SLOTS - VECTOR - vector;
+    const int first_other = unit_at(first), count = num_units(first, VECTOR);
+    float dx[VECTOR], dy[VECTOR];
+    unsigned seen[VECTOR];
     for (int k = 0; k < VECTOR; ++k) {
       const float gap_x = field.x[first + k] - x, gap_y = field.y[first + k] - y;
-      square[k] = gap_x * gap_x + gap_y * gap_y;
-      dx[k] = gap_x / sight;
-      dy[k] = gap_y / sight;
+      const bool is_seen = gap_x * gap_x + gap_y * gap_y < sight_ends;
+      dx[k] = is_seen ? gap_x / sight : 0.0f;
+      dy[k] = is_seen ? gap_y / sight : 0.0f;
+      seen[k] = is_seen ? ~0u : 0u;
     }
-    for (int turn = 0; turn < VECTOR; ++turn) {
-      const int k = ally ? turn : VECTOR - 1 - turn, other = first + k;
-      if (other == unit || other >= NUM_AGENTS) continue;
-      const bool acts = SEE_ENEMY_ACTIONS || is_ally(other) == ally;
-      if (square[k] < sight_ends)
-        describe(field.shown[other], dx[k], dy[k], acts, to);
-      else
-        for (int entry = 0; entry < OTHER; ++entry) to[entry] = 0.0f;
-      to += OTHER;
+    for (int turn = 0; turn < count; ++turn) {
+      const int k = ally ? turn : count - 1 - turn, other = first_other + k;
+      describe(field.shown[other], seen[k], dx[k], dy[k], SEE_ENEMY_ACTIONS || is_ally(other) == ally, to);
+      to += other == unit ? 0 : OTHER;
     }
   }
 }
@@ -140,7 +150,7 @@ __device__ void see(const Field& field, int unit, float* to) {
 // Writes which of COUNT opponents a living unit can shoot at, from the first on in their order.
 template <int FIRST, int STEP, int COUNT>
 __device__ void aim(const Field& field, int unit, bool* __restrict__ mask) {
-  const float x = field.x[unit], y = field.y[unit], reach_ends = REACH_ENDS[(int)field.shown[unit].entries[KIND]];
+  const float x = field.x[slot_of(unit)], y = field.y[slot_of(unit)], reach_ends = REACH_ENDS[field.shown[unit].kind];
   for (int k = 0; k < COUNT; ++k) {
     const float dx = x - field.x[FIRST + STEP * k], dy = y - field.y[FIRST + STEP * k];
     mask[k] = dx * dx + dy * dy < reach_ends;
@@ -152,7 +162,7 @@ __device__ void aim(const Field& field, int unit, bool* __restrict__ mask) {
 __device__ void look(const Field& field, const Seen& seen, int unit) {
   const Shown& own = field.shown[unit];
   const bool lives = own.entries[HEALTH] > 0.0f;
-  const int own_kind = (int)own.entries[KIND];
+  const int own_kind = own.kind;
   const size_t place = is_ally(unit) ? (size_t)env_id() * ALLY_COUNT + unit : (size_t)env_id() * ENEMY_COUNT + unit - ALLY_COUNT;
   float* row = (is_ally(unit) ? seen.observations_ally : seen.observations_enemy) + place * ROW;
   bool* mask = seen.action_mask + (size_t)(first_unit() + unit) * NUM_CHOICES;
@@ -164,14 +174,14 @@ __device__ void look(const Field& field, const Seen& seen, int unit) {
     return;
   }
   if (is_ally(unit))
-    aim<ALLY_COUNT, 1, ENEMY_COUNT>(field, unit, mask + ATTACK);
+    aim<ENEMY_SLOTS, 1, ENEMY_COUNT>(field, unit, mask + ATTACK);
   else
     aim<ALLY_COUNT - 1, -1, ALLY_COUNT>(field, unit, mask + ATTACK);
   see(field, unit, row);
   row += ROW - OWN;
   row[0] = own.entries[HEALTH];
-  row[1] = field.x[unit] / (float)seen.map_width;
-  row[2] = field.y[unit] / (float)seen.map_height;
+  row[1] = field.x[slot_of(unit)] / (float)seen.map_width;
+  row[2] = field.y[slot_of(unit)] / (float)seen.map_height;
   row[3] = own.entries[COOLDOWN];
   for (int kind = 0; kind < NUM_KINDS; ++kind) row[4 + kind] = kind == own_kind ? 1.0f : 0.0f;
 }

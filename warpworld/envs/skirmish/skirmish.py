@@ -86,11 +86,11 @@ class Skirmish(Environment):
         ]
 
     def constants(self) -> Mapping[str, Any]:
-        """Properties of all kinds, by the name of the constant."""
+        """Properties of all kinds, by the name of the constant, and the widest room that two of the scenario need."""
         columns = {"SPEED": "speed", "SIGHT": "sight", "RADIUS": "radius", "RELOAD": "reload", "MOST_HEALTH": "health"}
         floats = {name: _column(field) for name, field in columns.items()}
         ends = {"REACH_ENDS": _ends(_column("reach")), "SIGHT_ENDS": _ends(_column("sight"))}
-        room = 2.0 * _column("radius").max(keepdims=True)
+        room = 2.0 * _column("radius")[[*self.scenario.allies, *self.scenario.enemies]].max(keepdims=True)
         return {**floats, **ends, "WIDEST_ROOM": room, "DAMAGE": _column("damage").astype(np.int32)}
 
     def phases(self) -> Sequence[Phase | Kernel]:
