@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpworld.cli.reproduce.sections import Judged
+from warpworld.cli.reproduce.table_file import MEASURED
 from warpworld.config import RunConfig, ScriptConfig, with_env
-from warpworld.errors import RunError
+from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
 from warpworld.trainers import load_policies
+from warpworld.trainers.evaluations import measures_of
 from warpworld.trainers.play import play
 
 EXAMINED_WITH = 1  # the seed of the episodes
@@ -50,6 +52,8 @@ def judged_config(run: Run, how: Judged) -> RunConfig:
 
 def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
     """The score of players in a configuration."""
+    if how.metric.startswith(MEASURED):
+        return _measured(run, config, playing, how.metric, greedy)
     played = play(config, playing, how.episodes, EXAMINED_WITH, greedy=greedy)
     if how.metric in played.returns:
         value = agents_in(run, how) * float(played.returns[how.metric].mean())
@@ -58,6 +62,15 @@ def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged,
     if not math.isfinite(value):
         raise RunError(f"run '{run.path}': {how.metric} is {value} over {how.episodes:,} episodes")
     return value
+
+
+def _measured(run: Run, config: RunConfig, playing: Mapping[str, Any], metric: str, greedy: bool) -> float:
+    """What the environment measures of the policies themselves, without an episode."""
+    found = measures_of(config, config.make_environment(), playing, greedy)
+    if metric not in found:
+        known = ", ".join(found) or "nothing of policies with a memory or actions in a Box"
+        raise RunError(f"run '{run.path}': {metric} is not measured.{suggest(metric, found)} Known: {known}")
+    return found[metric]
 
 
 def _by_script(config: RunConfig, script: str) -> RunConfig:

@@ -85,6 +85,10 @@ class OnPolicy(WithLoss):
         """The rule by which minibatches are drawn from a rollout's segments; None shuffles its rows."""
         return None
 
+    def pulled(self, batch: Experience) -> Experience:
+        """The rows of an update with what the loss adds to their advantages: nothing, unless an algorithm does."""
+        return batch
+
     def rate_rule(self) -> RateRule | None:
         """The rule by which the learning rate follows the KL divergence; None leaves it to ``learning_rate``."""
         return None

@@ -55,6 +55,9 @@ class Learner(Protocol):
     def loss_terms(self) -> LossTerms | None:
         """Terms of the loss; None leaves its gradient to autograd."""
 
+    def pulled(self, batch: Experience) -> Experience:
+        """The rows with what the loss adds to their advantages."""
+
     def segment_draws(self) -> SegmentDraws | None:
         """Rule by which minibatches are drawn; None shuffles rows."""
 

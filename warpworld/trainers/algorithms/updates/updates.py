@@ -146,7 +146,7 @@ class Updates:
 
     def _begin(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         wanted, processes = self.learner.settings.num_minibatches, self.learner.processes
-        draws = self.learner.segment_draws()
+        draws, batch = self.learner.segment_draws(), self.learner.pulled(batch)
         if draws is None:
             minibatches = self.minibatches(batch, wanted, processes, self._shuffler)
         else:
