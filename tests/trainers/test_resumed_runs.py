@@ -45,9 +45,14 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         },
     },
     "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
-    "averaged weights": {
+    "averaged weights and a magnet": {
         "name": "cartpole",
-        "policy": {"agent": {**ONE, "ema_decay": 0.7, "model": {"normalise_observations": True}}},
+        "policy": {
+            "agent": {
+                **{**ONE, "ema_decay": 0.7, "magnet_coef": 0.3, "norm_adv": False},
+                "model": {"normalise_observations": True},
+            }
+        },
     },
     "segments": {
         "name": "cartpole",

@@ -34,6 +34,7 @@ ON_POLICY = (
 RELAY = "tests.trainers.small_worlds:Relay"
 ONCE = {"kernels": 0, "read": 1}  # calls of the host in an iteration, whatever is learnt
 BY_KL = {"desired_kl": 0.002, "anneal_lr": False, "learning_rate": 1e-3}
+MAGNET = {"ema_decay": 0.7, "magnet_coef": [[0, 0.5], [250, 0.1]], "norm_adv": False}
 SEVERAL = {"num_minibatches": 2, "update_epochs": 4}  # epochs, of which target_kl leaves some out
 
 # what ends some updates early
@@ -126,9 +127,9 @@ WAYS: dict[str, dict[str, Any]] = {
             "right": {**SEVERAL, "kl_coef": 8, "kl_coef_target": 1e-3, "target_kl": 0.015},
         },
     },
-    "averaged weights": {
+    "averaged weights and a magnet": {
         "name": "cartpole",
-        "policy": {"agent": {**SEVERAL, "ema_decay": 0.7, "model": {"normalise_observations": True}}},
+        "policy": {"agent": {**SEVERAL, **MAGNET, "model": {"normalise_observations": True}}},
     },
     "a penalty on a schedule, muon": {
         "name": "cartpole",
