@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpworld.cli.reproduce.sections import Judged
-from warpworld.cli.reproduce.table_file import MEASURED
 from warpworld.config import RunConfig, ScriptConfig, with_env
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
-from warpworld.trainers import load_policies
-from warpworld.trainers.evaluations import measures_of
+from warpworld.trainers import load_policies, measures_of
 from warpworld.trainers.play import play
 
 EXAMINED_WITH = 1  # the seed of the episodes
@@ -52,7 +50,7 @@ def judged_config(run: Run, how: Judged) -> RunConfig:
 
 def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
     """The score of players in a configuration."""
-    if how.metric.startswith(MEASURED):
+    if how.is_measured:
         return _measured(run, config, playing, how.metric, greedy)
     played = play(config, playing, how.episodes, EXAMINED_WITH, greedy=greedy)
     if how.metric in played.returns:

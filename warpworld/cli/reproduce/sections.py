@@ -50,6 +50,11 @@ class Judged(Section):
         default=(), description="scripts of the environment that are judged beside the policies"
     )
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether a score is what the environment measures of the policies themselves, without an episode."""
+        return self.metric.startswith("eval/")
+
 
 class Rules(Section):
     """The ``rules`` section: how versions of the same tasks differ."""

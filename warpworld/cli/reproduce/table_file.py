@@ -28,7 +28,6 @@ from warpworld.packaged import packaged_configs, packaged_tables
 
 QUICK_SHARE = 50  # a quick training has this part of the budget, but two iterations at least
 QUICK_SEED = 1  # none of the fresh ones
-MEASURED = "eval/"  # begins metrics that an environment measures of the policies themselves
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class TableFile:
         except ConfigError as error:
             raise ConfigError(f"{where}: tasks.{name}: {re.sub('^command line, ', '', str(error))}") from error
         metric, found = self.table.judged.metric, [*config.policy, *_own_metrics(config)]
-        if metric.startswith(MEASURED):
+        if self.table.judged.is_measured:
             self._check_measured(name, config)
         elif metric not in found:
             raise ConfigError(
