@@ -45,6 +45,15 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
         },
     },
     "target_kl": {"name": "cartpole", "policy": {"agent": {**ONE, "target_kl": 1e-4}}},
+    "averaged weights and a magnet": {
+        "name": "cartpole",
+        "policy": {
+            "agent": {
+                **{**ONE, "ema_decay": 0.7, "magnet_coef": 0.3, "norm_adv": False},
+                "model": {"normalise_observations": True},
+            }
+        },
+    },
     "segments": {
         "name": "cartpole",
         "policy": {"agent": {**SEGMENTS, "priority_beta": [[0, 0.2], [288, 1.0]]}},
@@ -228,8 +237,9 @@ def test_resumed_halfway(tmp_path: Path, config_name: str) -> None:
     assert whole_run.metrics_path.read_bytes() == halves_run.metrics_path.read_bytes()
     assert torch.equal(whole.world.snapshot(), halves.world.snapshot())
     assert torch.equal(whole.generator.get_state(), halves.generator.get_state())
-    for name, policy in whole.policies.items():
-        other = halves.policies[name]
+    pairs = [(whole.policies, halves.policies), (whole.shown, halves.shown)]
+    for name, policy, others in ((name, policy, others) for own, others in pairs for name, policy in own.items()):
+        other = others[name]
         if policy is not None:
             assert other is not None
             theirs = other.state_dict()

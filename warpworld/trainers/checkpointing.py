@@ -105,7 +105,7 @@ class Checkpoints:
             "env_steps": trainer.env_steps,
             "seconds": trainer.seconds,
             "config": self._config,
-            "policies": {name: policy.state_dict() for name, policy in trainer.policies.items() if policy is not None},
+            "policies": {name: policy.state_dict() for name, policy in trainer.shown.items() if policy is not None},
             "learners": {name: algorithm.state_dict() for name, algorithm in trainer.algorithms.items()},
             "generator": trainer.generator.get_state(),
             "random": random_state(trainer.world),

@@ -60,6 +60,7 @@ class Trainer:
         world: the world in which the policies learn, or this process's part of it.
         policies: by name; those with ``train: false`` act but keep their weights, and None acts at random.
         algorithms: one for each policy that is trained.
+        shown: the policies as evaluations and checkpoints have them, by name; of some with averaged weights.
         population: the one among them whose members learn in a policy's place; None without one.
         collector: what steps the world.
         teacher: draws the levels of a curriculum; None without one.
@@ -119,13 +120,16 @@ class Trainer:
         built_for = self.world, self.generator
         self.algorithms = build_algorithms(config, self.policies, self.processes, *built_for)
         self.population = population_of(self.algorithms)
-        self.evaluations = Evaluations(config, self.policies, self.world, self.processes, initial_weights)
+        self.shown = {**self.policies, **{name: each.shown for name, each in self.algorithms.items()}}
+        self.evaluations = Evaluations(config, self.shown, self.world, self.processes, initial_weights)
         # the collector, and what acts and learns in it
         join = None if self.acting is None else self._join_update
         learning = self.policies, self.algorithms
         slots = self.league.slots if self.population is None else self.population.slots
         self.collector = build_collector(config, self.world, *learning, slots, self.acting, join)
         fuse_copies(config, self.world, self.league.modules)
+        apart = {name: [each.shown] for name, each in self.algorithms.items() if each.shown is not each.policy}
+        fuse_copies(config, self.world, apart)
         # statistics and checkpoints
         self.episodes = EpisodeStatistics(self.world, trainer.num_steps, slots)
         self.own_metrics = EpisodeMetrics(self.world, trainer.num_steps, slots)
@@ -153,7 +157,7 @@ class Trainer:
 
     def _share_weights(self) -> None:
         """Start from process 0's weights: another processor or a model of one's own may have drawn others."""
-        for policy in self.policies.values():
+        for policy in (*self.policies.values(), *self.shown.values()):
             for weight in policy.state_dict().values() if policy is not None else ():
                 if isinstance(weight, Tensor):
                     self.processes.first_says(weight)

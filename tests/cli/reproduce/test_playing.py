@@ -10,10 +10,12 @@ import pytest
 from warpworld.cli.reproduce.playing import EXAMINED_WITH, scores_of
 from warpworld.cli.reproduce.sections import Judged
 from warpworld.config import config_from_dict, with_env
+from warpworld.errors import RunError
 from warpworld.runs import Run
 from warpworld.trainers import load_policies
 from warpworld.trainers.collecting.players import Scripted
 from warpworld.trainers.evaluate import evaluate
+from warpworld.trainers.evaluations import measures_of
 from warpworld.trainers.play import play, play_groups
 from warpworld.trainers.trainer import Trainer
 
@@ -79,3 +81,22 @@ def test_a_score_against_opponents_is_the_least_of_those_against_each(tmp_path: 
     assert found["drawn"] == min(drawn for drawn, _ in found["against"].values())
     assert found["greedy"] == min(greedy for _, greedy in found["against"].values())
     assert len(set(found["against"].values())) == 2
+
+
+def test_what_an_environment_measures_is_a_score(tmp_path: Path) -> None:
+    """Of policies that draw, that take the likeliest action and that act at random; the last is Kuhn poker's 11/24."""
+    trainer = {"num_envs": 8, "num_steps": 8, "total_env_steps": 64, "device": "cpu"}
+    player = {"groups": ["first", "second"], "num_minibatches": 1}
+    run = Run.create(
+        config_from_dict({"name": "kuhn_poker", "trainer": trainer, "policy": {"player": player}}), tmp_path
+    )
+    with_weights = Trainer(run.config)
+    with_weights.train(run)
+    run.close()
+    found = scores_of(run, Judged(metric="eval/exploitability"))
+    for name, greedy in (("drawn", False), ("greedy", True)):
+        measured = measures_of(run.config, run.config.make_environment(), with_weights.policies, greedy)
+        assert found[name] == pytest.approx(measured["eval/exploitability"], abs=1e-6)
+    assert found["at_random"] == pytest.approx(11 / 24) and found["references"] == {}
+    with pytest.raises(RunError, match=r"eval/exploitabilty is not measured. Did you mean 'eval/exploitability'\?"):
+        scores_of(run, Judged(metric="eval/exploitabilty"))

@@ -79,6 +79,16 @@ def test_two_results() -> None:
     assert compared(TABLE, results(a=[3.0]), results(b=[1.0])) == "No task is in both results."
 
 
+def test_where_lower_scores_are_better() -> None:
+    lower = TABLE.model_copy(update={"judged": Judged(metric="eval/gap", lower_is_better=True)})
+    _, a, b, _ = rows(lower, results(a=[8.0, 9.0, 10.0], b=[4.5]))
+    assert a[3].endswith("; 9 wanted: reached") and b[3] == "4.5; 4 wanted: missed"
+    sentence = compared(lower, results(a=[3.0, 4.0]), results(a=[1.0, 2.0]))
+    assert sentence == "Probability that a run scores less than one of the others, over a: 0 (95% interval 0 to 0)."
+    both = lower.model_copy(update={"tasks": {name: TABLE.tasks[name] for name in "ab"}})
+    assert over_tasks(both, results(a=[7.0] * 3, b=[2.5])).endswith("them's score; 0.4 wanted: missed.")
+
+
 def test_partners() -> None:
     found = results(a=[9.0, 11.0])
     task = found.tasks["a"].model_copy(update={"cross_play": ((10.0, 4.0), (5.0, 8.0))})

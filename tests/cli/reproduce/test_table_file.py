@@ -104,6 +104,19 @@ def test_a_config_lies_beside_the_table(tmp_path: Path) -> None:
             "Known: agent",
         ),
         (
+            POLE.replace("metric: agent", "metric: eval/exploitability") + "tasks: {a: {}}\n",
+            "{file}, line 2: judged.metric is 'eval/exploitability', but the environment of task 'a' measures nothing "
+            "of policies",
+        ),
+        (
+            POLE.replace("metric: agent", "metric: eval/exploitability, references: [guide]").replace(
+                "cartpole", "kuhn_poker"
+            )
+            + "tasks: {a: {}}\n",
+            "{file}, line 2: judged.metric is 'eval/exploitability', but judged.references names scripts, which are "
+            "not measured",
+        ),
+        (
             POLE.replace("metric: agent", "metric: agent, env: {gravty: 1}") + "tasks: {a: {}}\n",
             "{file}, line 2: task 'a': judged.env: env.gravty is not a known key. Did you mean 'gravity'?",
         ),

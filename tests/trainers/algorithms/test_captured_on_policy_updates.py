@@ -34,6 +34,7 @@ ON_POLICY = (
 RELAY = "tests.trainers.small_worlds:Relay"
 ONCE = {"kernels": 0, "read": 1}  # calls of the host in an iteration, whatever is learnt
 BY_KL = {"desired_kl": 0.002, "anneal_lr": False, "learning_rate": 1e-3}
+MAGNET = {"ema_decay": 0.7, "magnet_coef": [[0, 0.5], [250, 0.1]], "norm_adv": False}
 SEVERAL = {"num_minibatches": 2, "update_epochs": 4}  # epochs, of which target_kl leaves some out
 
 # what ends some updates early
@@ -126,6 +127,10 @@ WAYS: dict[str, dict[str, Any]] = {
             "right": {**SEVERAL, "kl_coef": 8, "kl_coef_target": 1e-3, "target_kl": 0.015},
         },
     },
+    "averaged weights and a magnet": {
+        "name": "cartpole",
+        "policy": {"agent": {**SEVERAL, **MAGNET, "model": {"normalise_observations": True}}},
+    },
     "a penalty on a schedule, muon": {
         "name": "cartpole",
         "policy": {
@@ -158,9 +163,10 @@ def test_captured_updates_equal_eager_ones(way: str, caplog: pytest.LogCaptureFi
         config = small_networks(WAYS[way])
         (eager, metrics), (captured, of_captured) = (trained(config, steps, updates=4) for steps in (0, 4))
     assert "one by one" not in caplog.text
-    for name, policy in eager.policies.items():
-        for key, value in policy.state_dict().items() if policy is not None else ():
-            assert torch.equal(value, captured.policies[name].state_dict()[key]), key  # type: ignore[union-attr]
+    for own, others in ((eager.policies, captured.policies), (eager.shown, captured.shown)):
+        for name, policy in own.items():
+            for key, value in policy.state_dict().items() if policy is not None else ():
+                assert torch.equal(value, others[name].state_dict()[key]), key  # type: ignore[union-attr]
     for one, other in zip(metrics, of_captured, strict=True):
         untimed = [{key: each[key] for key in each if not key.startswith(("perf/", "time"))} for each in (one, other)]
         assert repr(untimed[0]) == repr(untimed[1])  # NaN where no episode ended

@@ -39,6 +39,8 @@ def draw_table(table: Table, results: Results, title: str, path: Path) -> Path:
             axis = next(axes)
             axis.set(title=name, xlabel="million env steps")
             _draw_task(axis, table.tasks[name], results.tasks[name])
+            if table.judged.lower_is_better:  # scores that fall towards 0
+                axis.set_yscale("log")
         for axis in axes:
             axis.set_visible(False)
     return path

@@ -8,9 +8,9 @@ from typing import Any
 
 from warpworld.cli.reproduce.sections import Judged
 from warpworld.config import RunConfig, ScriptConfig, with_env
-from warpworld.errors import RunError
+from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
-from warpworld.trainers import load_policies
+from warpworld.trainers import load_policies, measures_of
 from warpworld.trainers.play import play
 
 EXAMINED_WITH = 1  # the seed of the episodes
@@ -59,6 +59,8 @@ def judged_config(run: Run, how: Judged) -> RunConfig:
 
 def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged, greedy: bool = False) -> float:
     """The score of players in a configuration."""
+    if how.is_measured:
+        return _measured(run, config, playing, how.metric, greedy)
     players = {name: playing.get(name) for name in config.policy}
     played = play(config, players, how.episodes, EXAMINED_WITH, greedy=greedy)
     if how.metric in played.returns:
@@ -78,6 +80,15 @@ def _facing(config: RunConfig, script: str) -> RunConfig:
             faced[name] = entry.model_copy(update={"groups": entry.groups[:1], "self_play": None})
             faced[f"{script} against {name}"] = ScriptConfig(groups=entry.groups[1:], script=script)
     return config.model_copy(update={"policy": faced})
+
+
+def _measured(run: Run, config: RunConfig, playing: Mapping[str, Any], metric: str, greedy: bool) -> float:
+    """What the environment measures of the policies themselves, without an episode."""
+    found = measures_of(config, config.make_environment(), playing, greedy)
+    if metric not in found:
+        known = ", ".join(found) or "nothing of policies with a memory or actions in a Box"
+        raise RunError(f"run '{run.path}': {metric} is not measured.{suggest(metric, found)} Known: {known}")
+    return found[metric]
 
 
 def _by_script(config: RunConfig, script: str) -> RunConfig:

@@ -37,7 +37,11 @@ class Published(Section):
 class Judged(Section):
     """The ``judged`` section: the definition of a score."""
 
-    metric: Text = Field(description="a policy, for its mean return, or a metric of the environment such as env/won")
+    metric: Text = Field(
+        description="a policy, for its mean return; a metric of the environment such as env/won; or what that measures "
+        "of the policies, such as eval/exploitability"
+    )
+    lower_is_better: Flag = Field(default=False, description="whether of two scores the lower one is better")
     agents: Literal["mean", "sum"] = Field(default="mean", description="of the returns of the policy's agents")
     greedy: Flag = Field(default=False, description="whether policies take their likeliest actions, or draw them")
     episodes: Count = Field(default=1000, description="that are played")
@@ -49,6 +53,11 @@ class Judged(Section):
         default=(),
         description="scripts that play all groups of a policy but its first, one after the other; a score is the least",
     )
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether a score is what the environment measures of the policies themselves, without an episode."""
+        return self.metric.startswith("eval/")
 
 
 class Rules(Section):

@@ -52,7 +52,7 @@ def _row(name: str, task: Task, table: Table, results: Results | None) -> list[s
     spent = [each.cpu_seconds for each in seeds]
     return [
         *first,
-        with_interval(scores) + _verdict(task.wanted, scores, task.seeds or table.seeds, results),
+        with_interval(scores) + _verdict(task.wanted, scores, task.seeds or table.seeds, table, results),
         ", ".join(map(_short, scores)),
         _short(float(interquartile_mean(others))),
         f"{max(each.env_steps for each in seeds):,}",
@@ -69,17 +69,20 @@ def with_interval(scores: Values) -> str:
     return f"{middle} ({_short(float(low))} to {_short(float(high))})"
 
 
-def _verdict(wanted: float | None, scores: Values, seeds: int, results: Results) -> str:
+def _verdict(wanted: float | None, scores: Values, seeds: int, table: Table, results: Results) -> str:
     """Whether a task's scores are as wanted, once there are all seeds; until then, how many there are."""
     if not results.are_of_the_table:
         return ""
     if len(scores) < seeds:
         return f"; {len(scores)} of {seeds} seeds"
-    return _reached(wanted, float(interquartile_mean(scores)))
+    return _reached(wanted, float(interquartile_mean(scores)), table.judged.lower_is_better)
 
 
-def _reached(wanted: float | None, found: float) -> str:
-    return "" if wanted is None else f"; {_short(wanted)} wanted: {'reached' if found >= wanted else 'missed'}"
+def _reached(wanted: float | None, found: float, lower_is_better: bool) -> str:
+    if wanted is None:
+        return ""
+    is_reached = found <= wanted if lower_is_better else found >= wanted
+    return f"; {_short(wanted)} wanted: {'reached' if is_reached else 'missed'}"
 
 
 def normalised(table: Table, results: Results, tasks: Sequence[str]) -> list[Values]:
@@ -101,9 +104,11 @@ def compared(table: Table, ours: Results, theirs: Results) -> str:
     if not tasks:
         return "No task is in both results."
     sides = [[each.scores(name) for name in tasks] for each in (ours, theirs)]
-    found, low, high = probability_of_improvement(sides[0], sides[1])
+    is_less = table.judged.lower_is_better
+    found, low, high = probability_of_improvement(*(reversed(sides) if is_less else sides))
     interval = f"{LEVEL:.0%} interval {_short(low)} to {_short(high)}"
-    which = f"Probability that a run scores more than one of the others, over {', '.join(tasks)}"
+    kind = "less" if is_less else "more"
+    which = f"Probability that a run scores {kind} than one of the others, over {', '.join(tasks)}"
     return f"{which}: {_short(found)} ({interval})."
 
 
@@ -120,7 +125,7 @@ def over_tasks(table: Table, results: Results) -> str:
     found = f"Interquartile mean over {which}: {_short(middle)} ({interval}){unit}"
     done = {name for name in tasks if len(results.scores(name)) >= (table.tasks[name].seeds or table.seeds)}
     is_whole = results.are_of_the_table and len(done) == len(table.tasks)
-    return found + (_reached(table.wanted, middle) if is_whole else "") + "."
+    return found + (_reached(table.wanted, middle, table.judged.lower_is_better) if is_whole else "") + "."
 
 
 def markdown(table: Table, results: Results | None, picture: Path | None = None) -> Iterator[str]:

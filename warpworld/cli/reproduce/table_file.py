@@ -21,6 +21,7 @@ from warpworld.config import (
     validated,
     with_env,
 )
+from warpworld.environment import Environment
 from warpworld.errors import ConfigError, suggest
 from warpworld.files import read_file, reason
 from warpworld.packaged import packaged_configs, packaged_tables
@@ -116,7 +117,9 @@ class TableFile:
         except ConfigError as error:
             raise ConfigError(f"{where}: tasks.{name}: {re.sub('^command line, ', '', str(error))}") from error
         metric, found = self.table.judged.metric, [*config.policy, *_own_metrics(config)]
-        if metric not in found:
+        if self.table.judged.is_measured:
+            self._check_measured(name, config)
+        elif metric not in found:
             raise ConfigError(
                 f"{self._document.where(('judged', 'metric'))}: judged.metric is '{metric}', which task '{name}' does "
                 f"not have.{suggest(metric, found)} Known: {', '.join(found)}"
@@ -125,6 +128,15 @@ class TableFile:
         if self.table.cross_play:
             self._check_partners(name, config)
         return config
+
+    def _check_measured(self, name: str, config: RunConfig) -> None:
+        """Refuse what an environment measures, where it measures nothing or scripts play."""
+        judged = self.table.judged
+        where, what = self._document.where(("judged", "metric")), f"judged.metric is '{judged.metric}', but"
+        if type(config.make_environment()).measure is Environment.measure:
+            raise ConfigError(f"{where}: {what} the environment of task '{name}' measures nothing of policies")
+        if judged.references:
+            raise ConfigError(f"{where}: {what} judged.references names scripts, which are not measured")
 
     def _check_judged(self, name: str, config: RunConfig) -> None:
         """Refuse parameters with which the policies could not play, and scripts that are not there."""

@@ -4,7 +4,7 @@ from warpworld.moved import moved_modules
 from warpworld.trainers.algorithms.actor_critic import ActorCritic, ActorCriticSettings
 from warpworld.trainers.algorithms.algorithm import Algorithm, Progress
 from warpworld.trainers.algorithms.box_exploration import noise_scale
-from warpworld.trainers.algorithms.experience import Batch, blank, mean, normalise, starts_of
+from warpworld.trainers.algorithms.experience import Batch, Experience, blank, mean, normalise, starts_of
 from warpworld.trainers.algorithms.mixing import Mixing, MixingSettings
 from warpworld.trainers.algorithms.off_policy import OffPolicy
 from warpworld.trainers.algorithms.on_policy import OnPolicy
@@ -31,6 +31,7 @@ __all__ = [
     "Algorithm",
     "Batch",
     "Evaluated",
+    "Experience",
     "FlatParameters",
     "KLPenalty",
     "LossTerms",

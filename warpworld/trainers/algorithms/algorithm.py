@@ -63,6 +63,11 @@ class Algorithm(ABC):
     def __init__(self, policy: Policy, settings: Any, processes: ProcessGroup = ALONE) -> None:
         self.policy, self.settings, self.processes = policy, settings, processes
 
+    @property
+    def shown(self) -> Policy:
+        """The policy as evaluations and checkpoints have it: itself, or one with other weights."""
+        return self.policy
+
     @classmethod
     def build_policy(cls, settings: Any, group: Group, generator: torch.Generator, critic_input: Box | None) -> Policy:
         """Return a fresh policy for a group, on the CPU; override it for networks that other algorithms do not have.

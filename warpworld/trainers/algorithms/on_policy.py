@@ -17,7 +17,13 @@ from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.loss import WithLoss
-from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLPenalty, KLRate
+from warpworld.trainers.algorithms.parameters import (
+    OPTIMIZERS,
+    AveragedPolicy,
+    FlatParameters,
+    KLPenalty,
+    KLRate,
+)
 from warpworld.trainers.algorithms.settings import OnPolicySettings, SegmentDraws
 from warpworld.trainers.algorithms.targets import TARGETS, Estimates, Targets, ValueUnits, give_units
 from warpworld.trainers.algorithms.updates import Permutations, RecomputedTargets, Updates, choose_updates
@@ -37,6 +43,7 @@ class OnPolicy(WithLoss):
         passes_in_cpp: whether C++ takes all steps at once, of a pass or of all passes, where it can.
         units: that values are learnt in.
         parameters: the policy's, and their optimiser.
+        average: a copy with a moving average of the weights, which is shown in the policy's place; else None.
         updates: does the updates; chosen by ``declare``, or with the first use for rows from elsewhere.
     """
 
@@ -54,8 +61,15 @@ class OnPolicy(WithLoss):
         self.learning_rate: float = self.now.learning_rate
         self.units = ValueUnits(policy, self.settings.normalise_returns)
         self.parameters = FlatParameters(policy, self.now.learning_rate, OPTIMIZERS[settings.optimizer])
+        decay = self.settings.ema_decay
+        self.average = None if decay is None else AveragedPolicy(policy, self.parameters.vector, decay)
         rule = self.rate_rule()
         self.rate = None if rule is None else KLRate(self.parameters, rule)
+
+    @property
+    def shown(self) -> Policy:
+        """The policy, or with ``ema_decay`` its copy with averaged weights."""
+        return self.policy if self.average is None else self.average.policy
 
     @cached_property
     def updates(self) -> Updates:  # noqa: D102 (see the class)
@@ -70,6 +84,10 @@ class OnPolicy(WithLoss):
     def segment_draws(self) -> SegmentDraws | None:
         """The rule by which minibatches are drawn from a rollout's segments; None shuffles its rows."""
         return None
+
+    def pulled(self, batch: Experience) -> Experience:
+        """The rows of an update with what the loss adds to their advantages: nothing, unless an algorithm does."""
+        return batch
 
     def rate_rule(self) -> RateRule | None:
         """The rule by which the learning rate follows the KL divergence; None leaves it to ``learning_rate``."""
@@ -181,14 +199,20 @@ class OnPolicy(WithLoss):
 
     # ---- saving ------------------------------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """The optimiser, as references to the live tensors; the weights are saved with the policies."""
-        return {"optimizer": self.parameters.optimizer.state_dict()}
+        """The optimiser, as references to the live tensors; the weights are saved with the policies.
+
+        With ``ema_decay`` those are the averaged ones, and the weights that learn are saved here.
+        """
+        own = {} if self.average is None else self.average.state_dict()
+        return {"optimizer": self.parameters.optimizer.state_dict(), **own}
 
     def check_state(self, saved: Mapping[str, Any]) -> None:
         """Whether the optimiser's state fits the policy."""
         if "optimizer" not in saved:
             raise RunError(f"the saved learner holds {', '.join(saved) or 'nothing'}, expected optimizer")
         self.parameters.check_state(saved["optimizer"])
+        if self.average is not None:
+            self.average.check_state(saved)
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Continue from a ``state_dict``, copying its tensors.
@@ -197,4 +221,6 @@ class OnPolicy(WithLoss):
             RunError: the state belongs to a policy of other sizes.
         """
         self.parameters.load_state(saved["optimizer"])
+        if self.average is not None:
+            self.average.load_state_dict(saved)
         self.updates.forget()

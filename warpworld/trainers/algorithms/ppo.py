@@ -25,6 +25,7 @@ from warpworld.policies.fused import RateRule
 from warpworld.trainers.algorithms import (
     ALONE,
     Batch,
+    Experience,
     KLPenalty,
     Losses,
     LossTerms,
@@ -56,6 +57,9 @@ class PPOSettings(SegmentSettings):
     learning_rate_limits: tuple[Positive, Positive] = Field(
         default=(1e-5, 1e-2), description="lowest and highest learning rate under desired_kl"
     )
+    magnet_coef: NotNegativeSchedule = Field(
+        default=0.0, description="weight of the KL divergence to the policy with averaged weights, see ema_decay"
+    )
     kl_coef: NotNegativeSchedule = Field(
         default=0.0, description="weight of a penalty on the KL divergence from the policy that acted"
     )
@@ -69,6 +73,7 @@ class PPOSettings(SegmentSettings):
         """A learning rate or a coefficient that follows the KL divergence is no schedule, and needs several steps."""
         yield from super().faults(sizes)
         yield from self._faults_of_coefficient()
+        yield from self._faults_of_magnet()
         if self.desired_kl is None:
             return
         what, (lowest, highest) = f"desired_kl is {self.desired_kl:g}", self.learning_rate_limits
@@ -98,6 +103,21 @@ class PPOSettings(SegmentSettings):
             yield Fault(keys, f"kl_coef is 0, but {what}; expected the first one, above 0, such as 1")
         yield from self._faults_of_steps("kl_coef_target", target)
 
+    def _faults_of_magnet(self) -> Iterator[Fault]:
+        """Faults of a magnet that is not there, or whose pull would have another unit than the advantages."""
+        if self.magnet_coef == 0:
+            return
+        what = "magnet_coef is " + ("a schedule" if isinstance(self.magnet_coef, tuple) else f"{self.magnet_coef:g}")
+        if self.ema_decay is None:
+            text = f"{what}, but ema_decay is null, so that no weights are averaged; set ema_decay, such as to 0.99"
+            yield Fault(("magnet_coef", "ema_decay"), text)
+        if self.norm_adv:
+            text = f"{what}, but norm_adv is true: the divergence is in units of reward; set norm_adv=false"
+            yield Fault(("magnet_coef", "norm_adv"), text)
+        if self.model.remembers:
+            text = f"{what}, but the policy has a memory, expected one without; set magnet_coef=0"
+            yield Fault(("magnet_coef",), text)
+
     def _faults_of_steps(self, key: str, target: float) -> Iterator[Fault]:
         """Fault of an update whose divergence is 0, beside a setting that follows it."""
         if self.passes * self.per_pass == 1:
@@ -122,7 +142,8 @@ def ppo_loss(
 
     Returns:
         The loss, a scalar with gradient:
-        ``policy_loss - ent_coef * entropy + vf_coef * value_loss + kl_coef * approx_kl``; and its diagnostics by name
+        ``policy_loss - (ent_coef + magnet_coef) * entropy + vf_coef * value_loss + kl_coef * approx_kl``; and its
+        diagnostics by name
         (``PPO.loss_diagnostics``), scalars without gradient. The gradient of approx_kl is on average that of the KL
         divergence from the policy that acted (section 4 of the paper).
     """
@@ -148,7 +169,7 @@ def ppo_loss(
     value_loss = 0.5 * mean(squared_error, mask)
 
     entropy = mean(entropies, mask)
-    loss = policy_loss - settings.ent_coef * entropy + settings.vf_coef * value_loss
+    loss = policy_loss - (settings.ent_coef + settings.magnet_coef) * entropy + settings.vf_coef * value_loss
     if isinstance(settings.kl_coef, Tensor) or settings.kl_coef > 0:
         loss = loss + settings.kl_coef * _approx_kl(ratio, log_ratio, mask)
 
@@ -207,10 +228,25 @@ class PPO(OnPolicy):
             clip_value_loss=self.now.clip_vloss,
             normalise_advantages=self.now.norm_adv,
             clip_coef=self.now.clip_coef,
-            ent_coef=self.now.ent_coef,
+            ent_coef=self.now.ent_coef + self.now.magnet_coef,
             vf_coef=self.now.vf_coef,
             kl_coef=self.now.kl_coef,
         )
+
+    def pulled(self, batch: Experience) -> Experience:
+        """Rows with what the divergence to the averaged policy m adds to advantages, see ``magnet_coef``.
+
+        KL(policy, m) = -entropy - E[log m(a)]. The loss has the entropy; of the other part the gradient is that of
+        actions whose advantages have magnet_coef * log m(a) more. m's entropy is added too: it is the same for all
+        actions, and makes the sum 0 on average where the policy is m.
+        """
+        if self.average is None or self.settings.magnet_coef == 0:
+            return batch
+        rows, distribution = batch.rows, self.policy.distribution
+        with torch.no_grad():
+            outputs = self.average.policy.outputs(rows.observations)
+            log_probs, entropies = distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
+            return rows.with_columns(advantages=rows.advantages + self.now.magnet_coef * (log_probs + entropies))
 
     def segment_draws(self) -> SegmentDraws | None:
         """The rule of ``priority_alpha``."""

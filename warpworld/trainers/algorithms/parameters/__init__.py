@@ -1,5 +1,6 @@
 """A policy's parameters as one vector, and the optimisers that move it."""
 
+from warpworld.trainers.algorithms.parameters.averaged_policy import AveragedPolicy
 from warpworld.trainers.algorithms.parameters.flat_parameters import OPTIMIZERS, FlatParameters, OptimizerMaker, adam
 from warpworld.trainers.algorithms.parameters.kl_penalty import KLPenalty
 from warpworld.trainers.algorithms.parameters.kl_rate import KLRate
@@ -11,6 +12,7 @@ __all__ = [
     "MOMENTUM",
     "OPTIMIZERS",
     "Adam",
+    "AveragedPolicy",
     "FlatParameters",
     "KLPenalty",
     "KLRate",

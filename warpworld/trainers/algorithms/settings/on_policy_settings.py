@@ -43,12 +43,21 @@ class OnPolicySettings(RewardSettings):
         description="values are learnt in units that follow the returns: popart, which keeps what they say as the "
         "units move, or running, which does not; null for units of reward",
     )
+    ema_decay: Fraction | None = Field(
+        default=None,
+        lt=1,
+        description="share that a moving average of the weights keeps in each update; evaluations and checkpoints "
+        "then have the averaged weights; null keeps no average",
+    )
 
     def faults(self, sizes: Sizes) -> Iterator[Fault]:
         """Rollouts divide into minibatches, and V-trace's limits go together."""
         yield from super().faults(sizes)
         if self.c_bar > self.rho_bar:
             yield Fault(("c_bar", "rho_bar"), f"c_bar is {self.c_bar}, expected at most its rho_bar, {self.rho_bar}")
+        if self.ema_decay is not None and self.population is not None:
+            text = f"ema_decay is {self.ema_decay:g}, but the policy is learnt by a population, whose best member it is"
+            yield Fault(("ema_decay", "population"), f"{text}; set ema_decay=null")
         agents = f"{sizes.agents} agent{'s' * (sizes.agents != 1)}"
         rows = sizes.num_envs * sizes.num_steps * sizes.agents
         what = f"rows of a rollout: num_envs {sizes.num_envs} x num_steps {sizes.num_steps} x {agents}"

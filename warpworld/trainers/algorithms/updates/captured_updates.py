@@ -109,6 +109,8 @@ class CapturedUpdates(Updates):
         parameters, buffers = self.learner.parameters, [*self.learner.policy.buffers()]
         if self.learner.penalty is not None:
             buffers.append(self.learner.penalty.coefficient)
+        if self.learner.average is not None:
+            buffers += self.learner.average.tensors()
         return [*parameters.tensors(), parameters.rate_on_device(), *self.passes.tensors(), self._found, *buffers]
 
     # ---- within an update --------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.parameters import FlatParameters, KLPenalty, KLRate
+from warpworld.trainers.algorithms.parameters import AveragedPolicy, FlatParameters, KLPenalty, KLRate
 from warpworld.trainers.algorithms.settings import LossTerms, SegmentDraws
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
 from warpworld.trainers.processes import ProcessGroup
@@ -31,6 +31,7 @@ class Learner(Protocol):
     parameters: FlatParameters
     rate: KLRate | None
     penalty: KLPenalty | None
+    average: AveragedPolicy | None
     units: ValueUnits
 
     @property
@@ -53,6 +54,9 @@ class Learner(Protocol):
 
     def loss_terms(self) -> LossTerms | None:
         """Terms of the loss; None leaves its gradient to autograd."""
+
+    def pulled(self, batch: Experience) -> Experience:
+        """The rows with what the loss adds to their advantages."""
 
     def segment_draws(self) -> SegmentDraws | None:
         """Rule by which minibatches are drawn; None shuffles rows."""

@@ -146,7 +146,7 @@ class Updates:
 
     def _begin(self, batch: Experience, permutations: Permutations, recomputed: RecomputedTargets | None) -> None:
         wanted, processes = self.learner.settings.num_minibatches, self.learner.processes
-        draws = self.learner.segment_draws()
+        draws, batch = self.learner.segment_draws(), self.learner.pulled(batch)
         if draws is None:
             minibatches = self.minibatches(batch, wanted, processes, self._shuffler)
         else:
@@ -165,11 +165,13 @@ class Updates:
         if minibatches.total == 0:
             self._found.zero_()
             return
-        # the coefficient of the next update's penalty, and the normaliser of observations
+        # the coefficient of the next update's penalty, the normaliser of observations, and averaged weights
         if self.learner.penalty is not None:
             self.learner.penalty.follow(self.passes.means_of_last()["approx_kl"])
         rows = minibatches.single_rows
         self.learner.take_in(rows.observations, minibatches.num_rows, rows.mask)
+        if self.learner.average is not None:
+            self.learner.average.follow()
         # diagnostics, in the tensor that stays at its place: 1 is a perfect critic, 0 no better than a constant
         values = self.learner.units.of_values(rows.values)
         unexplained, variance = self._variances(rows.returns, values, rows.mask)
