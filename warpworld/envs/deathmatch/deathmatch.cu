@@ -230,7 +230,7 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
   ENV_SHARED(int, fresh, NUM_AGENTS);
   const int first = env_id() * NUM_AGENTS, first_texel = surfaces_of(scene).first_texel[0];
   const float pay = search.discovery[0];
-  for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) fresh[i] = 0;
+  for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) fresh[i] = 0;  // before look_around()'s first barrier
   const auto mark = [&](int self, const auto& rays) {
     if (pay <= 0.0f) return;
     const int found = mark_seen(search.seen + (first + self) * SEEN_WORDS, first_texel, rays);
