@@ -22,8 +22,7 @@ from warpworld.environment import Array, Group, Kernel, Phase, Range, register
 from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
 from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor
-from warpworld.eyes.plans import seen_words
+from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words
 
 BAR = (0.5, 0.09, 0.2)  # metres of a bar of health in pictures: width, height, and above the agent's middle
 
