@@ -67,7 +67,9 @@ def _solved(name: str) -> Case:
 
 
 def _texels() -> Figures:
-    return {"texels": explorer.texels(load_config("explorer"), {"explorer": by(eyes.Looking().wander)})}
+    config = load_config("explorer")
+    players: dict[str, Player] = {"explorer": _of_environment(config, "wander")}
+    return {"texels": explorer.texels(config, players), "share": explorer.share(config, players)}
 
 
 def _four_in_a_line() -> Figures:

@@ -35,6 +35,7 @@ from warpworld.eyes.blocks import (
     SimpleMovement,
 )
 from warpworld.eyes.plans.bake import Bake
+from warpworld.eyes.plans.sights import FindSights
 from warpworld.eyes.plans.ways import FindWays
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
@@ -286,9 +287,18 @@ def test_the_kernel_that_lights_plans(sources: list[KernelSource], check: Callab
 
 
 @pytest.mark.slow
+def test_the_kernels_that_find_sights(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
+    inputs = {"plan_walls": np.zeros((9, 4), np.float32), "plan_cells": np.zeros((9, 2), np.float32)}
+    firsts = ("plan_first_wall", "wall_first_texel", "plan_first_room", "room_first_cell")
+    World(FindSights(inputs | {name: np.array([0, 9], np.int32) for name in firsts}), num_envs=1, device="cpu")
+    (source,) = sources
+    check(source)
+
+
+@pytest.mark.slow
 def test_the_kernels_that_find_ways(sources: list[KernelSource], check: Callable[[KernelSource], None]) -> None:
     inputs = {"plan_walls": np.zeros((9, 4), np.float32), "plan_first_wall": np.zeros(2, np.int32)}
     inputs |= {"plan_ways": np.array([[0, 3, 3, 9]], np.int32), "way_places": np.zeros((4, 2), np.float32)}
-    World(FindWays(inputs, 4), num_envs=1, device="cpu")
+    World(FindWays(inputs, num_places=4), num_envs=1, device="cpu")
     (source,) = sources
     check(source)

@@ -31,4 +31,14 @@ WW_FUNCTION float2 nearest_point(const Segment& wall, float2 p) {
   return wall.a + clamped(t, 0.0f, 1.0f) * along;
 }
 
+WW_FUNCTION bool on_one_side(float a, float b) { return (a > 0.0f && b > 0.0f) || (a < 0.0f && b < 0.0f); }
+
+// Whether two segments touch. Neighbouring walls share a corner, whose side of the line is the same number for both:
+// no line slips through between them.
+WW_FUNCTION bool touch(const Segment& wall, const Segment& line) {
+  const float2 along = wall.b - wall.a, way = line.b - line.a;
+  if (on_one_side(cross(way, wall.a - line.a), cross(way, wall.b - line.a))) return false;
+  return !on_one_side(cross(along, line.a - wall.a), cross(along, line.b - wall.a));
+}
+
 }  // namespace plane

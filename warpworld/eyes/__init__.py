@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from warpworld.eyes.indoor import Indoor as Indoor
     from warpworld.eyes.indoor import IndoorParams as IndoorParams
     from warpworld.eyes.indoor import camera_kernel as camera_kernel
-    from warpworld.eyes.indoor import seen_words as seen_words
+    from warpworld.eyes.plans import seen_words as seen_words
 else:
     __getattr__, __dir__ = lazy_names(__name__)

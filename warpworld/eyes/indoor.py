@@ -116,11 +116,6 @@ def eye_bytes(res: int, most_walls: int, agents: int) -> int:
     return 28 * (FACETS * agents + most_walls) + 4 + 8 * (res + res // 32)
 
 
-def seen_words(plans: PlanSet) -> int:
-    """Words of 32 bits that have one for each texel of any plan, rounded up, so that few values need a build."""
-    return -(-plans.most_texels // 512) * 16
-
-
 class Indoor(Environment):
     """An environment in floor plans; its kernels include ``indoor.cuh``."""
 

@@ -72,8 +72,14 @@ def test_scores_are_of_the_judged_environment_and_of_scripts_in_place_of_all_who
 def test_a_score_against_opponents_is_the_least_of_those_against_each(tmp_path: Path) -> None:
     """Beside the same duels with a player for each group."""
     run = trained(DUELS, tmp_path)
-    found = scores_of(run, Judged(metric="fighter", episodes=64, opponents=("walker", "turret")))
+    how = Judged(metric="fighter", episodes=64, opponents=("walker", "turret"), earlier=0.25)
+    found = scores_of(run, how)
+    itself = found["against"].pop("itself at 0.25")  # which has not begun to learn
     scripts, policy = run.config.make_environment().scripts(), load_policies(run)["fighter"]
+    for greedy in (False, True):
+        players = {"player": policy, "rival": load_policies(run, 0)["fighter"]}
+        returns = play_groups(run.config, players, 64, EXAMINED_WITH, greedy)["player"]
+        assert itself[int(greedy)] == pytest.approx(float(returns.mean()), abs=1e-9)
     for name, greedy in (("walker", False), ("turret", False), ("turret", True)):  # a turret's actions are sure
         players = {"player": policy, "rival": Scripted(name, scripts[name])}
         returns = play_groups(run.config, players, 64, EXAMINED_WITH, greedy)["player"]

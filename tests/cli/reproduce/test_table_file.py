@@ -129,6 +129,11 @@ def test_a_config_lies_beside_the_table(tmp_path: Path) -> None:
             "{file}, line 2: judged.opponents names 'guide', which is no script of task 'a'. Known: none",
         ),
         (
+            POLE.replace("metric: agent", "metric: agent, earlier: 0.5") + "tasks: {a: {}}\n",
+            "{file}, line 2: opponents play the groups of a policy but its first, and no policy of task 'a' has "
+            "several",
+        ),
+        (
             f"{POLE}rules: {{versions: [ours, theirs], rows: {{sticky: [yes]}}}}\ntasks: {{a: {{}}}}\n",
             "{file}, line 6: rules.rows.sticky has 1 entries, expected one for each of ours, theirs",
         ),

@@ -102,6 +102,25 @@ def test_what_is_seen_is_marked_and_paid_for(plans: dict[str, np.ndarray]) -> No
     assert paid > 500
 
 
+def test_the_share_is_of_the_walls_that_can_be_seen(plans: dict[str, np.ndarray]) -> None:
+    """From the first look on; all of them are 1, whatever else has been seen."""
+    world = explore(0)
+    visible = np.unpackbits(world.data.numpy("visible").view(np.uint8), axis=1, bitorder="little").astype(bool)
+    for step in range(20):
+        bits = np.unpackbits(world.data.numpy("seen").view(np.uint8), axis=1, bitorder="little").astype(bool)
+        there = visible[world.data.numpy("plan")]
+        expected = (bits & there).sum(1) / there.sum(1)
+        assert np.allclose(world.data.numpy("share"), expected, atol=1e-6)
+        assert (expected > 0.0).all() and (expected < 1.0).all()
+        world["actions"][:] = step % 7
+        world.step()
+    world["seen"][:] = torch.as_tensor(world.data.numpy("visible")[world.data.numpy("plan")].astype(np.int64)).to(
+        world["seen"].dtype
+    )
+    world.step()
+    assert (world.data.numpy("share") == 1.0).all()
+
+
 def test_pixels_are_means_of_what_rays_meet(plans: dict[str, np.ndarray]) -> None:
     world, compared = explore(10), 0
     for env, (texels, seen) in enumerate(views(world, plans, 64)):

@@ -14,12 +14,14 @@ from warpworld.trainers import load_policies, measures_of
 from warpworld.trainers.play import play
 
 EXAMINED_WITH = 1  # the seed of the episodes
+EARLIER = "earlier"  # who has learnt for a part of the training alone
 
 
 def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     """Scores of a run's newest policies: ``drawn``, ``greedy`` and ``at_random``; and ``references``, those of scripts.
 
-    Where the table names opponents, a score is the least of those against each, and ``against`` has them all.
+    Where the table names opponents, a score is the least of those against each, and ``against`` has them all, and that
+    against an earlier self.
 
     Args:
         run: with a checkpoint.
@@ -33,7 +35,7 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     config = judged_config(run, how)
     untrained = {name: None if run.config.policy[name].train else policy for name, policy in policies.items()}
     players = {"drawn": policies, "greedy": policies, "at_random": untrained}
-    faced = {opponent: _facing(config, opponent) for opponent in how.opponents} or {"": config}
+    faced = {script: _facing(config, script) for script in how.opponents} or {"": config}
     by_opponent: dict[str, dict[str, float]] = {
         opponent: {name: _score(run, facing, playing, how, name == "greedy") for name, playing in players.items()}
         for opponent, facing in faced.items()
@@ -41,6 +43,12 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     found: dict[str, Any] = {name: min(scores[name] for scores in by_opponent.values()) for name in players}
     if how.opponents:
         found["against"] = {name: (scores["drawn"], scores["greedy"]) for name, scores in by_opponent.items()}
+    if how.earlier is not None:
+        facing = _facing(config, EARLIER, by_script=False)
+        then = load_policies(run, _iteration_after(run, how.earlier))
+        playing = {**policies, **{_name_of(EARLIER, name): policy for name, policy in then.items()}}
+        scores = [_score(run, facing, playing, how, greedy) for greedy in (False, True)]
+        found.setdefault("against", {})[f"itself at {how.earlier:g}"] = (scores[0], scores[1])
     found["references"] = {
         name: min(_score(run, _by_script(facing, name), untrained, how) for facing in faced.values())
         for name in how.references
@@ -72,13 +80,24 @@ def _score(run: Run, config: RunConfig, playing: Mapping[str, Any], how: Judged,
     return value
 
 
-def _facing(config: RunConfig, script: str) -> RunConfig:
-    """The configuration with a script in place of every policy that learns, in all of its groups but the first."""
+def _facing(config: RunConfig, opponent: str, by_script: bool = True) -> RunConfig:
+    """The configuration with an opponent in place of every policy that learns, in all of its groups but the first.
+
+    Args:
+        config: of the run.
+        opponent: a script, or another name for one of the same kind as the policy.
+        by_script: which of the two.
+    """
     faced = dict(config.policy)
     for name, entry in config.policy.items():
         if entry.train and len(entry.groups) > 1:
-            faced[name] = entry.model_copy(update={"groups": entry.groups[:1], "self_play": None})
-            faced[f"{script} against {name}"] = ScriptConfig(groups=entry.groups[1:], script=script)
+            own, theirs = entry.groups[:1], entry.groups[1:]
+            faced[name] = entry.model_copy(update={"groups": own, "self_play": None})
+            faced[_name_of(opponent, name)] = (
+                ScriptConfig(groups=theirs, script=opponent)
+                if by_script
+                else entry.model_copy(update={"groups": theirs, "self_play": None})
+            )
     return config.model_copy(update={"policy": faced})
 
 
@@ -89,6 +108,17 @@ def _measured(run: Run, config: RunConfig, playing: Mapping[str, Any], metric: s
         known = ", ".join(found) or "nothing of policies with a memory or actions in a Box"
         raise RunError(f"run '{run.path}': {metric} is not measured.{suggest(metric, found)} Known: {known}")
     return found[metric]
+
+
+def _name_of(opponent: str, policy: str) -> str:
+    """The entry of a policy's opponent."""
+    return f"{opponent} against {policy}"
+
+
+def _iteration_after(run: Run, share: float) -> int:
+    """The checkpoint that is nearest to a share of the training."""
+    checkpoints = run.checkpoints()
+    return min(checkpoints, key=lambda iteration: abs(iteration - share * checkpoints[-1]))
 
 
 def _by_script(config: RunConfig, script: str) -> RunConfig:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from warpworld.config import Count, Flag, Positive, Section, Text
+from warpworld.config import Count, Flag, Fraction, Positive, Section, Text
 
 Scores = Annotated[tuple[float, ...], Field(min_length=1, max_length=2)]
 Overrides = tuple[Text, ...]
@@ -52,6 +52,10 @@ class Judged(Section):
     opponents: tuple[Text, ...] = Field(
         default=(),
         description="scripts that play all groups of a policy but its first, one after the other; a score is the least",
+    )
+    earlier: Fraction | None = Field(
+        default=None,
+        description="share of the training after which the policy is an opponent of itself, too, beside the score",
     )
 
     @property

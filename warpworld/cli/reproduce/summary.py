@@ -157,7 +157,7 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
         yield ""
     if table.judged.references and results is not None:
         yield from _referred(results)
-    if table.judged.opponents and results is not None:
+    if (table.judged.opponents or table.judged.earlier is not None) and results is not None:
         yield from _faced(results)
     if table.note:
         yield f"{table.note}\n"

@@ -148,17 +148,18 @@ class TableFile:
             raise ConfigError(f"{where}: task '{name}': {error}") from error
         scripts = config.make_environment().scripts() if judged.references or judged.opponents else {}
         for key, named in (("references", judged.references), ("opponents", judged.opponents)):
-            where = self._document.where(("judged", key))
+            where = self._document.where(("judged", key), ("judged", "earlier"), ("judged",))
             for script in named:
                 if script not in scripts:
                     raise ConfigError(
                         f"{where}: judged.{key} names '{script}', which is no script of task '{name}'."
                         f"{suggest(script, scripts)} Known: {', '.join(scripts) or 'none'}"
                     )
-            if key == "opponents" and named and not any(e.train and len(e.groups) > 1 for e in config.policy.values()):
+            faces = key == "opponents" and (named or judged.earlier is not None)
+            if faces and not any(e.train and len(e.groups) > 1 for e in config.policy.values()):
                 raise ConfigError(
-                    f"{where}: judged.opponents would play all groups of a policy but its first, and no policy of task "
-                    f"'{name}' plays several"
+                    f"{where}: opponents play the groups of a policy but its first, and no policy of task '{name}' has "
+                    "several"
                 )
 
     def _check_partners(self, name: str, config: RunConfig) -> None:

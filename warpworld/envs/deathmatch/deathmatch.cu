@@ -230,7 +230,7 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
   ENV_SHARED(int, fresh, NUM_AGENTS);
   const int first = env_id() * NUM_AGENTS, first_texel = surfaces_of(scene).first_texel[0];
   const float pay = search.discovery[0];
-  for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) fresh[i] = 0;
+  for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) fresh[i] = 0;  // before look_around()'s first barrier
   const auto mark = [&](int self, const auto& rays) {
     if (pay <= 0.0f) return;
     const int found = mark_seen(search.seen + (first + self) * SEEN_WORDS, first_texel, rays);
@@ -295,7 +295,8 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Verdict
   int hits = 0;
   for (int other = 0; other < NUM_AGENTS; ++other)
     hits += targets.first[other] == self || targets.second[other] == self;
-  const float2 extent = spawns.plan_extent[plan[env]], limit = rules.mend_bounds ? extent : make_float2(extent.y, extent.x);
+  const float2 extent = spawns.plan_extent[plan[env]];
+  const float2 limit = rules.mend_bounds ? extent : make_float2(extent.y, extent.x);
   const float2 place = motion.position;
   const bool outside = place.x < -1.0f || place.y < -1.0f || place.x > limit.x + 1.0f || place.y > limit.y + 1.0f;
   const float lost = MEGASTEP_DAMAGE * (float)(hits + outside) + MEGASTEP_DECAY;
@@ -325,7 +326,8 @@ extern "C" __global__ void act_by_megastep(Motions motions, Lives lives, Verdict
 }
 
 extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Verdict verdict, Shots shots, Senses senses,
-                                            Spawns spawns, bool* together, int* plan, Plans plans, int num_plans, bool mend_spawns) {
+                                            Spawns spawns, bool* together, int* plan, Plans plans, int num_plans,
+                                            bool mend_spawns) {
   if (!is_active()) return;
   const int i = agent_index(), env = env_id(), first = env * NUM_AGENTS;
   const bool is_new = spawns.spawn_plan[env] < 0 || mend_spawns;

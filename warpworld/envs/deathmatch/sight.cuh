@@ -6,17 +6,6 @@
 constexpr int NO_SHOT = -2, MISSED = -1;      // instead of the agent that a shot has hit
 constexpr float AIM = 15.0f;                  // degrees off a target at which aim has lost most of its worth
 
-WW_FUNCTION bool on_one_side(float a, float b) { return (a > 0.0f && b > 0.0f) || (a < 0.0f && b < 0.0f); }
-
-// Whether two segments touch. Neighbouring walls share a corner, whose side of the line is the same number for both:
-// no line slips through between them.
-WW_FUNCTION bool touch(const plane::Segment& wall, const plane::Segment& line) {
-  using namespace plane;
-  const float2 along = wall.b - wall.a, way = line.b - line.a;
-  if (on_one_side(cross(way, wall.a - line.a), cross(way, wall.b - line.a))) return false;
-  return !on_one_side(cross(along, line.a - wall.a), cross(along, line.b - wall.a));
-}
-
 WW_FUNCTION bool is_blocked(const Walls& walls, const plane::Segment& line) {
   using namespace plane;
   const float2 low = make_float2(smaller(line.a.x, line.b.x), smaller(line.a.y, line.b.y));

@@ -1,7 +1,7 @@
 // Exploring a home: one agent is paid for each piece of wall that it sees for the first time. Rules: explorer.py.
 //
 // Arrays: per env (one agent) positions, velocity, angles, angvelocity, plan; seen, a bit for each texel of the plan's walls,
-// and potential, how many of them are set. `move` moves the agent; `see` draws what its camera sees into the
+// potential, how many of them are set, and share, of those that can be seen, whose bits of every plan are in visible. `move` moves the agent; `see` draws what its camera sees into the
 // observations, sets the bits of the texels in view, and pays for those that were not set; `wake` puts an agent into a
 // random place of a random plan, and `see_first` shows it what there is, which is not paid.
 #include <seen.cuh>
@@ -38,13 +38,25 @@ __device__ int look_for_new(const Scene& scene, unsigned* seen, float* rgb, floa
   return found[0];
 }
 
-extern "C" __global__ void see(Scene scene, unsigned* seen, int* potential, float* observations_rgb,
-                               float* observations_depth, float* rewards, bool* terminated, bool* truncated,
-                               const int* timestep, int patience, int episode_length) {
+// What has been seen of the texels that can be seen in the env's plan, 0 .. 1.
+__device__ float share_of(const unsigned* seen, const unsigned* visible, int plan) {
+  int of_them = 0, all = 0;
+  for (int word = 0; word < SEEN_WORDS; ++word) {
+    const unsigned there = visible[plan * SEEN_WORDS + word];
+    of_them += __popc(seen[env_id() * SEEN_WORDS + word] & there);
+    all += __popc(there);
+  }
+  return (float)of_them / (float)max(all, 1);
+}
+
+extern "C" __global__ void see(Scene scene, unsigned* seen, int* potential, const unsigned* visible, float* share,
+                               float* observations_rgb, float* observations_depth, float* rewards, bool* terminated,
+                               bool* truncated, const int* timestep, int patience, int episode_length) {
   if (!is_active()) return;
   const int env = env_id(), fresh = look_for_new(scene, seen, observations_rgb, observations_depth);
   if (lane() != 0) return;
   potential[env] += fresh;
+  share[env] = share_of(seen, visible, scene.plan[env]);
   rewards[env] = (float)fresh * (1.0f / 64.0f);
   terminated[env] = timestep[env] >= potential[env] + patience;
   truncated[env] = timestep[env] >= episode_length;
@@ -64,9 +76,11 @@ extern "C" __global__ void wake(Motions motions, unsigned* seen, float* observat
   for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;
 }
 
-extern "C" __global__ void see_first(Scene scene, unsigned* seen, int* potential, float* observations_rgb,
-                                     float* observations_depth) {
+extern "C" __global__ void see_first(Scene scene, unsigned* seen, int* potential, const unsigned* visible, float* share,
+                                     float* observations_rgb, float* observations_depth) {
   if (!is_active()) return;
-  const int seen_first = look_for_new(scene, seen, observations_rgb, observations_depth);
-  if (lane() == 0) potential[env_id()] = seen_first;
+  const int env = env_id(), seen_first = look_for_new(scene, seen, observations_rgb, observations_depth);
+  if (lane() != 0) return;
+  potential[env] = seen_first;
+  share[env] = share_of(seen, visible, scene.plan[env]);
 }

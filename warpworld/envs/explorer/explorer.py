@@ -6,16 +6,22 @@ there, each episode begins in a random home at a random place, and a ray that hi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Discrete
+from torch import Tensor
 
 from warpworld.drawing import Drawing, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, Range, register
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words, texel_stretches
+from warpworld.envs.explorer.scripts import wander
+from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, texel_stretches
+from warpworld.eyes.plans import find_sights, seen_words
+
+VISIBLE = "of each plan a bit for each texel that can be seen from some cell in which agents start"
 
 
 @register("explorer")
@@ -24,6 +30,8 @@ class Explorer(Indoor):
 
     Actions: 0 nothing, 1 push left, 2 right, 3 forward, 4 back, 5 turn left, 6 turn right. An episode ends when the
     agent has seen nothing new for too long: after ``patience`` steps, and one more for every texel that it has seen.
+
+    Episodes log ``share``, what was seen of the texels that can be seen: outer sides of a home cannot.
     """
 
     source = "explorer.cu"
@@ -48,9 +56,12 @@ class Explorer(Indoor):
         return [Group("explorer", 1, self.observation(), Discrete(7))]
 
     def arrays(self) -> Sequence[Array]:
-        """Texels seen in this episode."""
+        """Texels that can be seen, and that were seen in this episode."""
+        visible = find_sights(self.params.plan_set)
         return [
             *super().arrays(),
+            Array("visible", "uint32", visible.shape, per="world", initial=visible, read_only=True, doc=VISIBLE),
+            Array("share", "float32", per="env", bounds=(0.0, 1.0), metric="last", doc="seen, of the visible texels"),
             Array("seen", "uint32", (self.params.seen_words,), per="env", doc="a bit for each texel"),
             Array("potential", "int32", per="env", doc="texels seen in this episode"),
         ]
@@ -62,6 +73,10 @@ class Explorer(Indoor):
     def resets(self) -> Sequence[Phase | Kernel]:
         """Start at a random place, and look."""
         return ["wake", camera_kernel("see_first")]
+
+    def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
+        """Reference that walks where there is room."""
+        return {"wander": functools.partial(wander, self.params)}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The home, with the walls that have been seen in the agent's colour, the agent, and what it sees."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from warpworld.eyes.plans.plan_set import PlanSet as PlanSet
     from warpworld.eyes.plans.sheet import MOST as MOST
     from warpworld.eyes.plans.sheet import write_sheet as write_sheet
+    from warpworld.eyes.plans.sights import find_sights as find_sights
+    from warpworld.eyes.plans.sights import seen_words as seen_words
     from warpworld.eyes.plans.sources import load_any as load_any
     from warpworld.eyes.plans.sources import load_plans as load_plans
     from warpworld.eyes.plans.sources import plan_files as plan_files

@@ -5,20 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete
 
-from warpworld.environment import Array, Environment, Group, Kernel
+from warpworld.environment import Array
 from warpworld.errors import PlanError
+from warpworld.eyes.plans.once import OfPlans, run_once
 from warpworld.eyes.plans.plan_set import LARGEST_INDEX, PlanSet
 
 WAY_CELL = 0.2  # metres, as in ways.cuh
 WAY_UNIT = 0.002  # metres, of a number of a field
 NO_WAY = 65535  # in a field
-THREADS = 64
-KERNELS = ("clear_cells", "spread_ways")
 
 _DOCS = {
     "plan_ways": "first number of each plan's fields, columns and rows of its cells of 0.2 m, and their product",
@@ -27,8 +24,8 @@ _DOCS = {
 }
 
 
-class FindWays(Environment):
-    """Writes ``way_metres``; no agent acts.
+class FindWays(OfPlans):
+    """Writes ``way_metres``.
 
     Args:
         inputs: the arrays that ``ways.cu`` reads.
@@ -37,6 +34,7 @@ class FindWays(Environment):
 
     source = "ways.cu"
     compile_time = ("num_places",)
+    kernels = ("clear_cells", "spread_ways")
 
     @dataclass(frozen=True)
     class Params:
@@ -44,35 +42,15 @@ class FindWays(Environment):
 
         num_places: int = 1
 
-    def __init__(self, inputs: Mapping[str, np.ndarray], num_places: int) -> None:
-        super().__init__(num_places=num_places)
-        self._inputs = dict(inputs)
-
-    def groups(self) -> Sequence[Group]:
-        """Group of one agent, which a world needs; the kernels have their own threads."""
-        return [Group("pathfinder", 1, observation=Box(0.0, 1.0, (1,)), action=Discrete(1))]
-
     def arrays(self) -> Sequence[Array]:
         """Arrays that the kernels read, the open cells, and the ways."""
-        read = [
-            Array(name, str(values.dtype), values.shape, per="world", initial=values, read_only=True)
-            for name, values in self._inputs.items()
-        ]
-        first, _, _, cells = self._inputs["plan_ways"][-1].tolist()
+        first, _, _, cells = self.inputs["plan_ways"][-1].tolist()
         numbers = first + self.params.num_places * cells
         return [
-            *read,
+            *super().arrays(),
             Array("open_cells", "uint8", (numbers // self.params.num_places,), per="world", initial=0),
             Array("way_metres", "float32", (numbers,), per="world", initial=0.0),
         ]
-
-    def phases(self) -> Sequence[Any]:
-        """Cells clear of walls, then the ways; all envs write into one array each."""
-        return [Kernel(name, threads_per_env=(1, THREADS), own_env_only=False) for name in KERNELS]
-
-    def resets(self) -> Sequence[Any]:
-        """Phases of a reset: none."""
-        return []
 
 
 @functools.lru_cache(maxsize=4)
@@ -96,16 +74,11 @@ def find_ways(plans: PlanSet, num_places: int, seed: int, device: str = "cpu") -
     Raises:
         PlanError: the fields have more numbers than an int can count.
     """
-    from warpworld.world import World
-
     grids = _grids(plans, num_places)
     places = np.concatenate([_places(plans, plan, num_places, seed) for plan in range(len(plans))])
     inputs = {name: plans[name] for name in ("plan_walls", "plan_first_wall")}
     inputs |= {"plan_ways": grids, "way_places": places}
-    world = World(FindWays(inputs, num_places), num_envs=len(plans), device=device)
-    world.reset()
-    world.step()
-    metres = world.data.numpy("way_metres")
+    metres = run_once(FindWays(inputs, num_places=num_places), len(plans), "way_metres", device)
     fields = np.minimum(np.rint(metres / WAY_UNIT), NO_WAY).astype(np.uint16)
     return {"plan_ways": grids, "way_places": places, "way_fields": fields}
 
