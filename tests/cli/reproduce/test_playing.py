@@ -69,7 +69,7 @@ def test_scores_are_of_the_judged_environment_and_of_scripts_in_place_of_all_who
 
 
 @pytest.mark.long
-def test_a_score_against_opponents_is_the_least_of_those_against_each(tmp_path: Path) -> None:
+def test_a_score_against_opponents_is_the_worst_of_those_against_each(tmp_path: Path) -> None:
     """Beside the same duels with a player for each group."""
     run = trained(DUELS, tmp_path)
     how = Judged(metric="fighter", episodes=64, opponents=("walker", "turret"), earlier=0.25)
@@ -87,6 +87,8 @@ def test_a_score_against_opponents_is_the_least_of_those_against_each(tmp_path: 
     assert found["drawn"] == min(drawn for drawn, _ in found["against"].values())
     assert found["greedy"] == min(greedy for _, greedy in found["against"].values())
     assert len(set(found["against"].values())) == 2
+    least = scores_of(run, how.model_copy(update={"lower_is_better": True, "earlier": None}))
+    assert least["drawn"] == max(drawn for drawn, _ in found["against"].values())
 
 
 def test_what_an_environment_measures_is_a_score(tmp_path: Path) -> None:

@@ -108,13 +108,16 @@ def test_a_config_lies_beside_the_table(tmp_path: Path) -> None:
             "{file}, line 2: judged.metric is 'eval/exploitability', but the environment of task 'a' measures nothing "
             "of policies",
         ),
-        (
-            POLE.replace("metric: agent", "metric: eval/exploitability, references: [guide]").replace(
-                "cartpole", "kuhn_poker"
+        *(
+            (
+                POLE.replace("metric: agent", f"metric: eval/exploitability, {key}: {value}").replace(
+                    "cartpole", "kuhn_poker"
+                )
+                + "tasks: {a: {}}\n",
+                f"{{file}}, line 2: judged.metric is 'eval/exploitability', but judged.{key} is about episodes, and "
+                "none is played to measure it",
             )
-            + "tasks: {a: {}}\n",
-            "{file}, line 2: judged.metric is 'eval/exploitability', but judged.references names scripts, which are "
-            "not measured",
+            for key, value in (("references", "[guide]"), ("opponents", "[guide]"), ("earlier", 0.5))
         ),
         (
             POLE.replace("metric: agent", "metric: agent, env: {gravty: 1}") + "tasks: {a: {}}\n",

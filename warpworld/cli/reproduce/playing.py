@@ -20,7 +20,7 @@ EARLIER = "earlier"  # who has learnt for a part of the training alone
 def scores_of(run: Run, how: Judged) -> dict[str, Any]:
     """Scores of a run's newest policies: ``drawn``, ``greedy`` and ``at_random``; and ``references``, those of scripts.
 
-    Where the table names opponents, a score is the least of those against each, and ``against`` has them all, and that
+    Where the table names opponents, a score is the worst of those against each, and ``against`` has them all, and that
     against an earlier self.
 
     Args:
@@ -40,7 +40,8 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
         opponent: {name: _score(run, facing, playing, how, name == "greedy") for name, playing in players.items()}
         for opponent, facing in faced.items()
     }
-    found: dict[str, Any] = {name: min(scores[name] for scores in by_opponent.values()) for name in players}
+    worst = max if how.lower_is_better else min
+    found: dict[str, Any] = {name: worst(scores[name] for scores in by_opponent.values()) for name in players}
     if how.opponents:
         found["against"] = {name: (scores["drawn"], scores["greedy"]) for name, scores in by_opponent.items()}
     if how.earlier is not None:
@@ -50,7 +51,7 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
         scores = [_score(run, facing, playing, how, greedy) for greedy in (False, True)]
         found.setdefault("against", {})[f"itself at {how.earlier:g}"] = (scores[0], scores[1])
     found["references"] = {
-        name: min(_score(run, _by_script(facing, name), untrained, how) for facing in faced.values())
+        name: worst(_score(run, _by_script(facing, name), untrained, how) for facing in faced.values())
         for name in how.references
     }
     return found

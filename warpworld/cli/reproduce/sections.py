@@ -51,7 +51,7 @@ class Judged(Section):
     )
     opponents: tuple[Text, ...] = Field(
         default=(),
-        description="scripts that play all groups of a policy but its first, one after the other; a score is the least",
+        description="scripts that play all groups of a policy but its first, one after the other; a score is the worst",
     )
     earlier: Fraction | None = Field(
         default=None,

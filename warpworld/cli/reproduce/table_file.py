@@ -130,13 +130,14 @@ class TableFile:
         return config
 
     def _check_measured(self, name: str, config: RunConfig) -> None:
-        """Refuse what an environment measures, where it measures nothing or scripts play."""
+        """Refuse what an environment measures, where it measures nothing or others should play."""
         judged = self.table.judged
         where, what = self._document.where(("judged", "metric")), f"judged.metric is '{judged.metric}', but"
         if type(config.make_environment()).measure is Environment.measure:
             raise ConfigError(f"{where}: {what} the environment of task '{name}' measures nothing of policies")
-        if judged.references:
-            raise ConfigError(f"{where}: {what} judged.references names scripts, which are not measured")
+        for key in ("references", "opponents", "earlier"):
+            if getattr(judged, key):
+                raise ConfigError(f"{where}: {what} judged.{key} is about episodes, and none is played to measure it")
 
     def _check_judged(self, name: str, config: RunConfig) -> None:
         """Refuse parameters with which the policies could not play, and scripts that are not there."""

@@ -43,7 +43,7 @@ class Overcooked(Environment):
 
         layout: str = "cramped_room"  # or asymm_advantages, coord_ring, forced_coord, counter_circuit, a text file
         episode_length: Annotated[int, Range(1, 2**31 - 1)] = 400  # steps until the time limit
-        start: Literal["fixed", "random"] = "fixed"  # or random: places that a cook can walk to, hands and pots are drawn
+        start: Literal["fixed", "random"] = "fixed"  # or random: places in reach, hands and pots are drawn
 
     def __init__(self, **params: Any) -> None:
         """Check the parameters and read the layout."""
