@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -242,7 +242,7 @@ class PPO(OnPolicy):
         """
         if self.average is None or self.settings.magnet_coef == 0:
             return batch
-        rows, distribution = batch.rows, self.policy.distribution
+        rows, distribution = batch.rows, cast(Any, self.policy.distribution)
         with torch.no_grad():
             outputs = self.average.policy.outputs(rows.observations)
             log_probs, entropies = distribution.log_prob_and_entropy(outputs, rows.actions, rows.action_masks)
