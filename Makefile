@@ -19,10 +19,12 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := $(VENV)/bin
 # Worksteal leaves neighbours in one process: they share fixtures, and none waits for a kernel that the other compiles.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+# Bytecode is left to what is imported, a third of what is installed.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --constraint constraints.txt
 STAMP := $(VENV)/.installed-$(notdir $(REQUIREMENTS))
 CUDA_STAMP := $(VENV)/.installed-cuda-tools
 PEERS_STAMP := $(VENV)/.installed-peers
+NIGHT_STAMP := $(VENV)/.installed-night-peers
 DOCS_STAMP := $(VENV)/.installed-docs
 BROWSER_STAMP := $(VENV)/.installed-browser-tools
 # The tests of `make test`; make test MARKS= runs those that take their time in the same run, as .ci/run does.
@@ -45,7 +47,7 @@ NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_pytho
 OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow exhaustive test-optimised peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
+.PHONY: help setup train quick test test-slow exhaustive test-optimised peers night-peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -73,6 +75,8 @@ test-optimised: $(STAMP) ## Run first cases of what `make test` runs of kernels,
 	WARPWORLD_CXXFLAGS= $(PYTEST) $(CASES) -m "$(REPEATED)" $(OPTIMISED_TESTS) $(ENVS) $(ARGS)
 
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
+
+night-peers: $(NIGHT_STAMP) ## Install those of nightly tests and of benchmarks, too
 
 cuda-tools: $(CUDA_STAMP) ## Install what test-cuda needs on a machine without a GPU
 
@@ -153,7 +157,11 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 
 $(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
 	$(INSTALL) --requirement requirements-peers.txt
-	$(INSTALL) --no-deps magent2 minatar mpe2 lbforaging rware # whose rules are compared; their drawing needs pandas and SciPy
+	$(INSTALL) --no-deps envpool envpool-assets envpool-assets-mujoco-large magent2 minatar mpe2 lbforaging rware
+	@touch $@
+
+$(NIGHT_STAMP): $(PEERS_STAMP) requirements-night.txt constraints.txt
+	$(INSTALL) --requirement requirements-night.txt
 	@touch $@
 
 $(DOCS_STAMP): $(STAMP) requirements-docs.txt constraints.txt

@@ -31,6 +31,9 @@ SELDOM = {
         "tests/docs/test_adapters_page.py::test_the_ppo_of_torchrl_learns",
         "tests/examples/test_sb3_ppo.py::test_it_learns",
     ),
+    "trains from Python as tests of docs/from-python.md do, in processes of a library of 400 MB": (
+        "tests/examples/test_ray_tune.py::test_trials_are_runs",
+    ),
     "trains what another test of the page has run": (
         "tests/docs/test_eyes_page.py::test_companions_learn_to_find_each_other",
     ),

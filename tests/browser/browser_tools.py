@@ -59,7 +59,7 @@ def run(command: Sequence[str]) -> None:
 
 def install_playwright() -> None:
     if importlib.util.find_spec("playwright") is None:
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install"]
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]
         run([*pip, "--constraint", str(CONSTRAINTS), "playwright"])
         importlib.invalidate_caches()
     report("Playwright is installed")

@@ -9,7 +9,7 @@ import pytest
 
 from warpworld.runs import Run
 
-pytestmark = [pytest.mark.cpu_backend, pytest.mark.slow]
+pytestmark = [pytest.mark.cpu_backend, pytest.mark.slow, pytest.mark.exhaustive]
 
 
 def test_trials_are_runs(tmp_path: Path) -> None:

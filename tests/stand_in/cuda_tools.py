@@ -87,7 +87,7 @@ def pip(*arguments: str, **environment: str) -> None:
 
 
 def install(*requirements: str) -> None:
-    pip("install", "--constraint", str(CONSTRAINTS), *requirements)
+    pip("install", "--no-compile", "--constraint", str(CONSTRAINTS), *requirements)
 
 
 def pinned(package: str) -> str:
@@ -153,10 +153,18 @@ def unpack_sources(folder: Path) -> Path:
     return folder / archive.name.removesuffix(".tar.gz")
 
 
+def join_sources(folder: Path) -> None:
+    """Make one source of all in a folder: their headers, which are the same, take longer to read than all else."""
+    sources = sorted(folder.rglob("*.cpp"))
+    joined = [source.rename(source.with_suffix(".ipp")) for source in sources]
+    (folder / "joined.cpp").write_text("".join(f'#include "{part.relative_to(folder)}"\n' for part in joined))
+
+
 def build_wheel(headers: Path, scratch: Path) -> Path:
     """Build PyCUDA; without the linker's word, no library is recorded of which no function is used at link time."""
     empty_driver(scratch / "lib")
     sources = unpack_sources(scratch)
+    join_sources(sources / "bpl-subset" / "bpl_subset" / "libs" / "python" / "src")
     (sources / "siteconf.py").write_text(SETTINGS.format(include=str(headers), library=str(scratch / "lib")))
     (sources / "compile_side_by_side.py").write_text(SIDE_BY_SIDE)
     setup = sources / "setup.py"

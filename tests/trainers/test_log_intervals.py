@@ -23,7 +23,8 @@ from warpworld.trainers.trainer import Trainer
 
 def cartpole(iterations: int, log_every: int, checkpoint_every: int) -> RunConfig:
     sizes = {"num_envs": 4, "num_steps": 8, "total_env_steps": 32 * iterations}
-    config = load_config("cartpole", [f"trainer.{name}={value}" for name, value in sizes.items()])
+    words = ["policy.agent.model.hidden_sizes=[8, 8]", *(f"trainer.{name}={value}" for name, value in sizes.items())]
+    config = load_config("cartpole", words)
     saving = {"log_every": log_every, "checkpoint_every": checkpoint_every}
     return config_from_dict({**config.to_dict(), "saving": saving})
 

@@ -26,7 +26,8 @@ class Seen:
 
 
 def entered(config: str, *overrides: str) -> set[Span]:
-    trainer = Trainer(load_endless(config, ["trainer.num_envs=8", "trainer.device=cuda", *overrides]))
+    small = ["trainer.num_envs=8", "policy.agent.model.hidden_sizes=[8, 8]"]
+    trainer = Trainer(load_endless(config, ["trainer.device=cuda", *small, *overrides]))
     timed_iterations(trainer, 0.0, 6)  # which capture
     seen = Seen()
     with recording(seen):

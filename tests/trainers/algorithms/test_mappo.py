@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.trainers.collecting.test_critic_inputs import Blind
+from tests.trainers.small_networks import small_networks
 from tests.trainers.together import together
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
@@ -31,7 +32,7 @@ def config(name: str = STATED, env: Any = None, team: str = "left", **settings: 
     env = CHANGING if env is None else env
     others = ("middle", "right") if name == STATED else ("first",)
     policy = {team: {**TEAM, **settings}, **{other: REST for other in others}}
-    return config_from_dict({"name": name, "env": env, "trainer": SIZES, "policy": policy})
+    return config_from_dict(small_networks({"name": name, "env": env, "trainer": SIZES, "policy": policy}))
 
 
 def mappo(trainer: Trainer, team: str = "left") -> MAPPO:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.trainers.by_python import update_by_python
 from tests.trainers.recorded import Discounts
+from tests.trainers.small_networks import small_networks
 from warpworld.config import RunConfig, config_from_dict
 from warpworld.errors import ConfigError, StoreError
 from warpworld.policies import RecurrentPolicy
@@ -143,14 +144,13 @@ def test_wrong_shapes_are_refused() -> None:
 # ---- in training -----------------------------------------------------------------------------------------------------
 def config(counted: float = 1.0, **policy: Any) -> RunConfig:
     entry = {"groups": ["left", "right"], "num_minibatches": 2, "learning_rate": 0.01, **policy}
-    return config_from_dict(
-        {
-            "name": "tests.trainers.recall:Lives",
-            "env": {"dying": 0.1, "counted": counted},
-            "trainer": {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 144},
-            "policy": {"both": entry},
-        }
-    )
+    data = {
+        "name": "tests.trainers.recall:Lives",
+        "env": {"dying": 0.1, "counted": counted},
+        "trainer": {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 144},
+        "policy": {"both": entry},
+    }
+    return config_from_dict(small_networks(data))
 
 
 MODELS: dict[str, dict[str, Any]] = {"mlp": {}, "gru": {"recurrent": "gru", "recurrent_size": 8}}

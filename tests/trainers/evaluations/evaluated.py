@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.trainers.small_networks import small_networks
 from warpworld.config import RunConfig, config_from_dict
 
 ONE = {"num_minibatches": 2, "update_epochs": 1}
@@ -52,11 +53,8 @@ RUNS: dict[str, dict[str, Any]] = {
 def config_of(name: str, saving: dict[str, Any] | None = None, **trainer: Any) -> RunConfig:
     """A run of ``RUNS`` with other settings."""
     data = RUNS[name]
-    return config_from_dict({
-        **data,
-        "trainer": {**data["trainer"], **trainer},
-        "saving": {**data["saving"], **(saving or {})},
-    })  # fmt: skip
+    sections = {"trainer": {**data["trainer"], **trainer}, "saving": {**data["saving"], **(saving or {})}}
+    return config_from_dict(small_networks({**data, **sections}))
 
 
 def without_evaluations(name: str) -> RunConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.trainers.small_networks import small_networks
 from warpworld.config import RunConfig, config_from_dict
 
 # Episodes, rollouts and matches are of different lengths, so that a checkpoint falls into the middle of all of them.
@@ -52,4 +53,5 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
 
 
 def config_of(data: dict[str, Any], **trainer: Any) -> RunConfig:
-    return config_from_dict({**data, "trainer": {**TRAINER, **trainer}, "saving": {"checkpoint_every": 100}})
+    sizes = {"trainer": {**TRAINER, **trainer}, "saving": {"checkpoint_every": 100}}
+    return config_from_dict(small_networks({**data, **sizes}))

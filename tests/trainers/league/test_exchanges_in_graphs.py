@@ -18,7 +18,8 @@ pytestmark = pytest.mark.cuda_backend
 def trained(graph_steps: int, opponents: list[str], name: str, policy: dict[str, Any], **model: Any) -> Trainer:
     pool = {"share": 0.5, "slots": 3, "pool_size": 4, "snapshot_every": 1, "match_every": 1, "opponents": opponents}
     (policy_name,) = policy
-    entry = {**policy[policy_name], "model": model, "self_play": {**pool, **policy[policy_name]["self_play"]}}
+    play = {**pool, **policy[policy_name]["self_play"]}
+    entry = {**policy[policy_name], "model": {"hidden_sizes": [8, 8], **model}, "self_play": play}
     trainer = {"num_envs": 12, "num_steps": 6, "total_env_steps": 12 * 6 * 6, "graph_steps": graph_steps}
     data = {"name": name, "trainer": trainer, "policy": {policy_name: {**entry, "num_minibatches": 2}}}
     found = Trainer(config_from_dict(data))
