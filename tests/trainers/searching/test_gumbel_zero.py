@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.packaged import packaged
 from tests.trainers.searching.every_game import losses
 from warpworld.cli.main import main
 from warpworld.config import config_from_dict, load_config
@@ -24,9 +25,11 @@ from warpworld.runs import Run
 from warpworld.trainers.algorithms.gumbel_zero import search_targets
 from warpworld.trainers.building import build_policies
 from warpworld.trainers.evaluate import evaluate
-from warpworld.trainers.searching import SearchingPolicy, play_by_search, searched
+from warpworld.trainers.searching import SearchingPolicy, check_searchable, play_by_search, searched
 from warpworld.trainers.searching.random_numbers import random_numbers
+from warpworld.trainers.searching.searching import Search
 from warpworld.trainers.trainer import Trainer
+from warpworld.world import World
 
 TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 4, "torch_threads": 1}
 SIDES = ("first", "second")
@@ -317,7 +320,18 @@ def test_what_cannot_be_searched_is_refused(
     assert message in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_two_who_move_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_devices_and_several_processes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, policy = packaged("tic_tac_toe", 2, device="cpu"), knows_nothing(board_game(eval_simulations=8))
+    with pytest.raises(ConfigError, match="2 processes train the run, expected one"):
+        check_searchable(world, SIDES, 2)
+    monkeypatch.setattr(World, "captures", property(lambda self: True))
+    with pytest.raises(ConfigError, match=r"trainer\.device is cuda, expected cpu: a search waits for each"):
+        check_searchable(world, SIDES, 1)
+    with pytest.raises(RunError, match=r"tic_tac_toe play by search, which runs on a cpu alone; give --device cpu, or"):
+        Search(world, policy.search)
+
+
+def test_two_who_move_at_once_are_refused() -> None:
     """A mask that allows both a move is found where a search begins."""
     trainer = Trainer(board_game())
     trainer.world.reset()

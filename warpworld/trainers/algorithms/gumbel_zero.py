@@ -108,7 +108,7 @@ def search_targets(rewards: Tensor, discounts: Tensor, values: Tensor, drawn: Te
         discounts: (T, B): 0 where the episode ends, negative where the other player moves next.
         values: (T + 1, B), that searches have found, from the view of who moves; the last row follows the rollout.
         drawn: (T, B) bool, where chance has moved.
-        td_lambda: see above.
+        td_lambda: lambda.
     """
     targets, target = torch.empty_like(rewards), values[-1]
     for t in reversed(range(len(rewards))):

@@ -94,5 +94,5 @@ class SearchRecorder(Recorder):
         return self._copies
 
     def rows(self, name: str) -> Tensor:
-        """What the rollout holds of an array: (T, num_envs, ...)."""
+        """Rows of the rollout that hold an array: (T, num_envs, ...)."""
         return self.world.data[f"rollout_{name}"]

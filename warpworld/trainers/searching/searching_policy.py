@@ -62,4 +62,5 @@ def play_by_search(policies: Mapping[str, Policy | None], simulations: int) -> N
         )
     for policy in able:
         policy.search = replace(policy.search, eval_simulations=simulations)
-        fuse(policy)
+        if simulations:  # on a cpu, then
+            fuse(policy)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from warpworld.environment import Group, choice_heads
-from warpworld.errors import DeclarationError
+from warpworld.errors import DeclarationError, RunError
 from warpworld.policies import ObservationRows, Policy
 from warpworld.trainers.searching.trees import Arrived, Seen
 from warpworld.world import World
@@ -52,11 +52,19 @@ class Simulation:
         positions: that are kept.
         gamma: discount per move.
         rewards: how they count.
+
+    Raises:
+        RunError: the world is on another device.
     """
 
     def __init__(
         self, world: World, groups: Sequence[Group], positions: int, gamma: float, rewards: LearntRewards
     ) -> None:
+        if world.captures:
+            raise RunError(
+                f"policies of {world.environment.name} play by search, which runs on a cpu alone; give --device cpu, "
+                "or --simulations 0"
+            )
         self._world, self._gamma, self._learnt = world, gamma, rewards
         self._copy = world.part(0, world.num_envs)
         self._copy.reset()

@@ -103,7 +103,7 @@ def search(
         gumbels: (B, A) float64, noise of the roots; 0 for none.
         num_simulations: of each env.
         most_considered: actions of a root that are considered.
-        scales: see above.
+        scales: weights of values.
         num_workers: threads that share the envs.
     """
     trees = _Trees(root, gumbels, num_simulations, scales, num_workers)
@@ -117,7 +117,7 @@ def search(
 
 @functools.lru_cache(1024)
 def considered_visits(considered: int, num_simulations: int) -> tuple[int, ...]:
-    """How often the root's next action must have been visited, simulation by simulation: sequential halving.
+    """Number of visits that the root's next action must have had, simulation by simulation: sequential halving.
 
     All considered actions are visited equally often in a phase; then half of them are left. Phases have equal budgets.
     """
@@ -214,7 +214,7 @@ class _Trees:
         self._run["expand"](self._envs)
 
     def conclude(self) -> Found:
-        """What was found, by equation 11 with values as of equations 8, 10 and 33."""
+        """Results, by equation 11 with values as of equations 8, 10 and 33."""
         self._run["conclude"](self._envs)
         arrays = self._arrays
         visits = arrays["child_visits"][:, ROOT].astype(np.int64)
