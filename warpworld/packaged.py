@@ -53,6 +53,7 @@ ALGORITHMS = {
     "ape_x": "warpworld.trainers.algorithms.ape_x:ApeX",
     "ddpg": "warpworld.trainers.algorithms.ddpg:DDPG",
     "sac": "warpworld.trainers.algorithms.sac:SAC",
+    "gumbel_zero": "warpworld.trainers.algorithms.gumbel_zero:GumbelZero",
 }
 MODELS = {
     "mlp": "warpworld.policies.networks.mlp:MLP",

@@ -82,7 +82,7 @@ def test_a_config_is_played_at_random(tmp_path: Path, capsys: pytest.CaptureFixt
     ("words", "message"),
     [
         (["watch", "cartpole", "--greedy"], "'cartpole' is a config, which is played at random"),
-        (["watch", "cartpole", "--checkpoint", "1"], "--checkpoint and --greedy need a run folder"),
+        (["watch", "cartpole", "--checkpoint", "1"], "--checkpoint, --greedy and --simulations need a run folder"),
         (["watch", "nowhere"], "'nowhere' does not exist, expected a run folder"),
         (["watch", "cartpole", "env.lenth=3"], "env.lenth"),
         (["report", "nowhere"], "'nowhere' does not exist, expected a run folder"),

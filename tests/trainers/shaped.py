@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gymnasium.spaces import Discrete
 from torch import Tensor
 
 from tests.trainers.scattered import Scattered
-from tests.trainers.small_worlds import Aim
+from tests.trainers.small_worlds import Aim, space
+from warpworld.environment import Group
 
 
 def shape(arrays: Any, params: Any) -> None:
@@ -29,6 +32,13 @@ class Shaped(Scattered):
     def _step(self, arrays: Any, active: Tensor) -> None:
         super()._step(arrays, active)
         shape(arrays, self.params)
+
+
+class ShapedAlone(Shaped):
+    """A single agent."""
+
+    def groups(self) -> Sequence[Group]:
+        return [Group("archer", 1, space(3), Discrete(3))]
 
 
 class ShapedAim(Aim):

@@ -32,23 +32,24 @@ CASES: dict[str, dict[str, Any]] = {
     "qmix": REPLAY,
     "ddpg": REPLAY,
     "sac": REPLAY,
+    "gumbel_zero": {"num_simulations": 4, "num_minibatches": 2},
 }
 # Those of which each hands rewards to what learns in a way of its own.
-OFTEN = ("ppo", "ppo, torch", "ppo, units of values", "a2c", "dqn", "r2d2", "qmix", "sac")
+OFTEN = ("ppo", "ppo, torch", "ppo, units of values", "a2c", "dqn", "r2d2", "qmix", "sac", "gumbel_zero")
 TEAMS = ("vdn", "qmix")  # which cut off what a team earns, see test_teams.py, rather than what its agents earn
-IN_BOXES = ("ddpg", "sac")
+ALONE = {"ddpg": "ShapedAim", "sac": "ShapedAim", "gumbel_zero": "ShapedAlone"}  # worlds of one agent
 
 
 def configured(case: str, settings: dict[str, Any], **env: float) -> RunConfig:
     algorithm, own = case.split(",")[0], dict(CASES[case])
     trainer = {"num_envs": 6, "num_steps": 8, "total_env_steps": 4 * 48, "fused": own.pop("fused", True)}
     entry = {"algorithm": algorithm, **own, **settings}
-    in_box = algorithm in IN_BOXES
+    is_alone = algorithm in ALONE
     return config_from_dict({
-        "name": f"tests.trainers.shaped:{'ShapedAim' if in_box else 'Shaped'}",
-        "env": env if in_box else {"counted": 0.8, **env},
+        "name": f"tests.trainers.shaped:{ALONE.get(algorithm, 'Shaped')}",
+        "env": env if is_alone else {"counted": 0.8, **env},
         "trainer": trainer,
-        "policy": {"archer": entry} if in_box else {"left": entry, "right": {"algorithm": "random"}},
+        "policy": {"archer": entry} if is_alone else {"left": entry, "right": {"algorithm": "random"}},
     })  # fmt: skip
 
 

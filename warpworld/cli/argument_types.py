@@ -44,6 +44,11 @@ CHECKPOINT: dict[str, Any] = {
     "metavar": "ITERATION|best",
     "help": "policies of this iteration, or those with the best evaluation (default: the latest)",
 }
+SIMULATIONS: dict[str, Any] = {
+    "type": at_least(0, 4096),
+    "metavar": "N",
+    "help": "simulations of the search before each move of policies of gumbel_zero, 0 for none (default: as set)",
+}
 
 
 def seconds(text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
+from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, SIMULATIONS, at_least
 from warpworld.cli.override_options import add_device, opened_run, played_config
 from warpworld.text import print_columns
 
@@ -32,6 +32,7 @@ def add_parsers(commands: Any) -> None:
     )  # fmt: skip
     evaluation.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
+    evaluation.add_argument("--simulations", **SIMULATIONS)
     evaluation.add_argument("--checkpoint", **CHECKPOINT)
     add_device(evaluation, "play")
     evaluation.set_defaults(command=_eval, settings="overrides")
@@ -58,6 +59,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         checkpoint=arguments.checkpoint,
         steps=arguments.steps,
         played_in=played_in,
+        simulations=arguments.simulations,
     )
     # returns by policy
     rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]

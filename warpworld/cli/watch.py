@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, at_least
+from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, SIMULATIONS, at_least
 from warpworld.cli.override_options import add_device
 from warpworld.errors import RunError
 from warpworld.packaged import packaged_configs
@@ -30,6 +30,7 @@ def add_parsers(commands: Any) -> None:
     watch.add_argument("--steps", type=at_least(1), help="stop after these steps, also within an episode")
     watch.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     watch.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
+    watch.add_argument("--simulations", **SIMULATIONS)
     watch.add_argument("--checkpoint", **CHECKPOINT)
     watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
     watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install 'warpworld[video]'")
@@ -73,10 +74,11 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
         run = Run.open(found_folder(name, packaged_configs()))
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
-        return run.path, record_run(run, overrides, *how, steps=arguments.steps)
+        return run.path, record_run(run, overrides, *how, steps=arguments.steps, simulations=arguments.simulations)
     # a config, with random actions
-    if arguments.checkpoint is not None or arguments.greedy:
-        raise RunError(f"'{name}' is a config, which is played at random: --checkpoint and --greedy need a run folder")
+    if arguments.checkpoint is not None or arguments.greedy or arguments.simulations is not None:
+        options = "--checkpoint, --greedy and --simulations"
+        raise RunError(f"'{name}' is a config, which is played at random: {options} need a run folder")
     from warpworld.config import load_config
 
     config = load_config(name, overrides)

@@ -152,6 +152,19 @@ class Environment:
         """
         return {}
 
+    def state_of(self, group: str, observations: Any) -> Mapping[str, np.ndarray]:
+        """State of envs in which a group's agents see this, so that a policy that searches can be measured.
+
+        Args:
+            group: name of the group.
+            observations: n of its space, as ``measure`` gives them to its functions.
+
+        Returns:
+            By name (n, *shape) each, arrays of envs that a search depends on, besides ``action_mask`` and what agents
+            see; nothing where it does not follow from observations. Such policies are then not measured.
+        """
+        return {}
+
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing | None:
         """Draw one env at one step; replays, GIFs and videos call it, training never does.
 

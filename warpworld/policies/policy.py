@@ -244,6 +244,14 @@ class Policy(nn.Module):
             return widened(self.model.critic(read, actions))  # type: ignore[operator]
         return self.in_rewards(widened(self.model.critic(read)))  # type: ignore[operator]
 
+    def outputs_and_values(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """``outputs`` and ``value`` of rows of raw observations, without gradient; from one pass where C++ makes it."""
+        fused = getattr(self.model, "fused", None)
+        if fused is None or self.critic_input is not None or not getattr(fused, "values_as_it_acts", False):
+            return self.outputs(observations), self.value(observations)
+        outputs, values = fused.both(self.read(observations))
+        return outputs, self.in_rewards(values)
+
     def in_rewards(self, values: Tensor) -> Tensor:
         """Values as the critic says them, in units of reward."""
         return values if self.value_scale is None else self.value_scale.in_rewards(values)

@@ -18,6 +18,7 @@ from warpworld.report.values import states_before, unknown_values, values_of
 from warpworld.runs import Run, Which
 from warpworld.trainers import build_actors, build_world, load_policies
 from warpworld.trainers.collecting import Actor
+from warpworld.trainers.searching import play_by_search
 from warpworld.world import BOOKKEEPING, ON_REQUEST, World, reserved_arrays
 
 if TYPE_CHECKING:
@@ -248,6 +249,7 @@ def record_run(
     greedy: bool = False,
     checkpoint: Which = None,
     steps: int | None = None,
+    simulations: int | None = None,
 ) -> Recording:
     """Record a run's policies, on the device that works best here; with random actions if it has no checkpoint.
 
@@ -259,6 +261,7 @@ def record_run(
         greedy: take the likeliest actions instead of drawing them.
         checkpoint: iteration of the checkpoint; None takes the latest, "best" that with the best evaluation.
         steps: after which the recording stops, as in ``record``.
+        simulations: of the search by which policies play, as in ``evaluate``.
 
     Raises:
         WarpworldError: the checkpoint cannot be read or does not fit, an override is wrong, or ``draw`` is.
@@ -268,6 +271,8 @@ def record_run(
     if not iterations and checkpoint is None:
         return record_random(config, episodes, seed, "no checkpoint yet, random actions", steps)
     policies = load_policies(Run(run.path, config), checkpoint)
+    if simulations is not None:
+        play_by_search(policies, simulations)
     how = "likeliest actions" if greedy else "actions drawn"
     iteration = iterations[-1] if checkpoint is None else checkpoint
     who = "best evaluation" if iteration == "best" else f"iteration {iteration:,}"

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpworld.policies import Policy
 from warpworld.runs import Which
-from warpworld.trainers.evaluations import measures_of
+from warpworld.trainers.evaluations import measures_of, play_by_search
 from warpworld.trainers.loaded_policies import load_policies
 from warpworld.trainers.play import play
 
@@ -29,6 +29,7 @@ def evaluate(
     checkpoint: Which = None,
     steps: int | None = None,
     played_in: RunConfig | None = None,
+    simulations: int | None = None,
 ) -> dict[str, dict[str, float]]:
     """Measure the mean return of each policy of a run's checkpoint.
 
@@ -47,6 +48,7 @@ def evaluate(
             None plays all to their end.
         played_in: the run's configuration with other parameters of the environment, as ``with_env`` makes it; None
             plays as trained.
+        simulations: of the search by which policies of ``gumbel_zero`` play, 0 for none; None takes their settings.
 
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
@@ -57,10 +59,13 @@ def evaluate(
         measures of all policies together, likewise.
 
     Raises:
-        RunError: there is no checkpoint, or it does not fit; or episodes do not end, and there are no ``steps``.
+        RunError: there is no checkpoint, or it does not fit; or episodes do not end, and there are no ``steps``; or no
+            policy plays by search, and ``simulations`` are given.
     """
     config = played_in or run.config
     trained = load_policies(run, checkpoint)
+    if simulations is not None:
+        play_by_search(trained, simulations)
 
     def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
         return play(config, policies, episodes, seed, greedy, steps).returns

@@ -237,6 +237,11 @@ class World(WorldStore):
         return captured(self._backend, self.data, run)
 
     @property
+    def num_workers(self) -> int:
+        """Threads that step envs: on a CPU those it was made with, elsewhere one."""
+        return int(getattr(self._backend, "num_workers", 1))
+
+    @property
     def captures(self) -> bool:
         """Whether this device holds work in CUDA graphs."""
         return self._backend.captures

@@ -8,7 +8,7 @@ Source: the "classic" games of PettingZoo (Terry et al.: "PettingZoo: Gym for Mu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete, MultiBinary
@@ -41,6 +41,12 @@ class BoardGame(Environment):
             Array("cells", "uint8", self.board, per="env", bounds=(0, 2), doc="0 empty, 1 and 2 the players' stones"),
             Array("to_move", "int32", per="env", bounds=(0, 1), doc="0 the first player moves next, 1 the second"),
         ]
+
+    def state_of(self, group: str, observations: Any) -> Mapping[str, np.ndarray]:
+        """The board, and that it is the group's turn."""
+        player, (own, others) = PLAYERS.index(group), np.moveaxis(np.asarray(observations, np.uint8), 1, 0)
+        cells = own * np.uint8(player + 1) + others * np.uint8(2 - player)
+        return {"cells": cells, "to_move": np.full(len(cells), player, np.int32)}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The board, the top row above, with a disc for each stone in its player's colour."""

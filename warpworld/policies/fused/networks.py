@@ -186,6 +186,16 @@ class FusedNetworks:
         self._forward(1, rows, rows.numel() // self.critic_features, 1, values=values)
         return values
 
+    def both(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs and values of networks that read the same: (..., features) -> (..., outputs) and (...), likewise."""
+        rows, outputs, values = (
+            self._rows(observations),
+            self._made(observations, self.num_outputs),
+            self._made(observations),
+        )
+        self._forward(0, rows, rows.numel() // self.features, 1, outputs=outputs, values=values)
+        return outputs, values
+
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Advance agents with memory by one step, without gradient.
 

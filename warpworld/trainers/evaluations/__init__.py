@@ -2,5 +2,6 @@
 
 from warpworld.trainers.evaluations.evaluations import Evaluations
 from warpworld.trainers.evaluations.measures import measures_of
+from warpworld.trainers.searching import play_by_search  # evaluations' switch, for those who evaluate
 
-__all__ = ["Evaluations", "measures_of"]
+__all__ = ["Evaluations", "measures_of", "play_by_search"]

@@ -14,6 +14,7 @@ from warpworld.environment import Environment, Probabilities, choice_heads, plac
 from warpworld.errors import DeclarationError
 from warpworld.policies import Policy
 from warpworld.trainers.group_actors import acts_greedily
+from warpworld.trainers.searching import SearchingPolicy, searched
 
 
 def measures_of(
@@ -28,7 +29,8 @@ def measures_of(
         greedy: measure the policies that take the likeliest actions instead of drawing.
 
     Returns:
-        Nothing where the environment measures nothing, or a policy has a memory or actions in a Box.
+        Nothing where the environment measures nothing, or a policy has a memory or actions in a Box; or plays by
+        search, and the environment does not say from what: see ``Environment.state_of``.
 
     Raises:
         DeclarationError: the environment's function fails, or gives anything but finite numbers by name.
@@ -43,6 +45,10 @@ def measures_of(
         for group in entry.groups:
             if policy is None:
                 found[group] = _at_random(choice_heads(groups[group].action))
+            elif isinstance(policy, SearchingPolicy) and policy.search.eval_simulations:
+                if type(environment).state_of is Environment.state_of:
+                    return {}
+                found[group] = searched(policy, environment, group)
             else:
                 found[group] = _choosing(policy, greedy or acts_greedily(config, name))
     return {f"eval/{name}": value for name, value in _measured(environment, found).items()}
