@@ -11,3 +11,13 @@ constexpr int FAN = 32;  // numbers that are added up to one of the next level
 
 __device__ inline int first_lane() { return env_id() * num_lanes() + lane(); }
 __device__ inline int all_lanes(int num_envs) { return num_envs * num_lanes(); }
+
+// How many draws ahead of its own one lane fetches: a core waits for memory, where a GPU runs other lanes meanwhile.
+constexpr int FETCHED_AHEAD = 12;
+
+// Fetches what is read soon.
+__device__ inline void fetch(const void* memory) {
+#ifndef __CUDACC__
+  __builtin_prefetch(memory);
+#endif
+}

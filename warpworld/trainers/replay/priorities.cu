@@ -185,17 +185,17 @@ __device__ int part_of(const double* prefix, double target) {
     low = prefix[low + half - 1] > target ? low : low + half;
     left -= half;
   }
-  while (low > 0 && prefix[low] == prefix[low - 1]) low--;  // rounding may lead past the last leaf
   return low;
 }
 
-// Where a core waits for memory, what is read soon is fetched; a GPU runs other lanes meanwhile.
-__device__ inline void fetch(const float* leaves) {
-#ifndef __CUDACC__
-  __builtin_prefetch(leaves);
-  __builtin_prefetch(leaves + FAN / 2);
-#endif
+// The same, where it is not before `low`: a few parts are between a draw and the next.
+__device__ int part_from(const double* prefix, double target, int low) {
+  while (low < SUMS_2 - 1 && !(prefix[low] > target)) low++;
+  return low;
 }
+
+// How many draws in a row a lane takes: where lanes take turns, each begins where the one before ended.
+constexpr int FEW = LANES_SIDE_BY_SIDE ? 1 : 8;
 
 // BATCH blocks of FAN leaves, with replacement: one from each of as many equal parts of the total (stratified), so that
 // they ascend. Their random numbers are a function of the replay's key, the update's number, the process and the draw;
@@ -205,17 +205,26 @@ extern "C" __global__ void draw_blocks(const float* leaves, const double* sums_1
                                        const uint64_t* key, const uint64_t* update, int* batch_items,
                                        double* batch_rests, int num_envs) {
   const uint32_t low = (uint32_t)update[0], high = (uint32_t)(update[0] >> 32);
-  for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
-    const ww_uint4 counter{(uint32_t)i, (uint32_t)ww_world().first_env, low, 0xFFFEu | high << 16};
-    const ww_uint4 words = ww_philox(counter, (uint32_t)key[0], (uint32_t)(key[0] >> 32));
-    const double uniform = ((double)words.x + 0.5) * (1.0 / 4294967296.0);
-    const double target = ((double)i + uniform) * (prefix[SUMS_2 - 1] / BATCH);
-    const int part = part_of(prefix, target);
-    double rest = part > 0 ? target - prefix[part - 1] : target;
-    const int first = (part * FAN + descend(sums_1 + part * FAN, &rest)) * FAN;
-    fetch(leaves + first);
-    batch_items[i] = first;
-    batch_rests[i] = rest;
+  const double width = prefix[SUMS_2 - 1] / BATCH;
+  for (int few = first_lane(); few * FEW < BATCH; few += all_lanes(num_envs)) {
+    double targets[FEW];
+    for (int k = 0; k < FEW; ++k) {
+      const ww_uint4 counter{(uint32_t)(few * FEW + k), (uint32_t)ww_world().first_env, low, 0xFFFEu | high << 16};
+      const ww_uint4 words = ww_philox(counter, (uint32_t)key[0], (uint32_t)(key[0] >> 32));
+      const double uniform = ((double)words.x + 0.5) * (1.0 / 4294967296.0);
+      targets[k] = ((double)(few * FEW + k) + uniform) * width;
+    }
+    int part = part_of(prefix, targets[0]);
+    for (int k = 0; k < FEW && few * FEW + k < BATCH; ++k) {
+      part = part_from(prefix, targets[k], part);
+      while (part > 0 && prefix[part] == prefix[part - 1]) part--;  // rounding may lead past the last leaf
+      double rest = part > 0 ? targets[k] - prefix[part - 1] : targets[k];
+      const int first = (part * FAN + descend(sums_1 + part * FAN, &rest)) * FAN;
+      fetch(leaves + first);
+      fetch(leaves + first + FAN / 2);
+      batch_items[few * FEW + k] = first;
+      batch_rests[few * FEW + k] = rest;
+    }
   }
 }
 

@@ -80,12 +80,23 @@ extern "C" __global__ void keep_final_bytes(const unsigned char* last, const boo
 }
 
 // ---- a batch -----------------------------------------------------------------------------------------------------------
+// Fetches what a transition's rows are put together from.
+__device__ inline void fetch_transition(const Ring& ring, const unsigned char* takes_part, int item) {
+  const int block = ring.num_envs * AGENTS;
+  for (int k = 0; k < N_STEP; ++k, item += block) {
+    if (item >= ROWS * block) item -= ROWS * block;
+    fetch(takes_part + item);
+    fetch(ring.ring_rewards + item);
+  }
+}
+
 // Returns and discounts of the transitions that were drawn, and the rows of what follows, -1 - row where that is the
 // final observation of a row. Where nothing could be drawn there are zeros; nothing is learnt from them.
 extern "C" __global__ void gather(Ring ring, const unsigned char* takes_part, const int* batch_items,
                                   const float* batch_shares, float* batch_returns, float* batch_discounts,
                                   int* batch_next, float gamma, int num_envs) {
   for (int i = first_lane(); i < BATCH; i += all_lanes(num_envs)) {
+    if (i + FETCHED_AHEAD < BATCH) fetch_transition(ring, takes_part, batch_items[i + FETCHED_AHEAD]);
     const int agent = batch_items[i] % AGENTS, place = batch_items[i] / AGENTS, env = place % num_envs;
     const Transition found = transition_of(ring, takes_part, place / num_envs, env, agent, gamma);
     const bool is_drawn = batch_shares[i] > 0.0f;
@@ -132,6 +143,20 @@ __device__ inline int row_before(const Ring& ring, int64_t written, int row, int
   return at;
 }
 
+// Fetches where the newest observations of a batch's transitions begin, some envs before their own: of what the agents
+// acted on, and of what follows.
+template <typename Number>
+__device__ void fetch_observations(const Places& places, const Number* observations, int num_envs) {
+  const int share = (BATCH + num_envs - 1) / num_envs;
+  const int first = (env_id() + (FETCHED_AHEAD + share - 1) / share) * share;
+  const int block = num_envs * AGENTS;
+  for (int i = first; i < first + share && i < BATCH; ++i) {
+    const int item = places.batch_items[i], next = places.batch_next[i];
+    fetch(observations + (size_t)item * ENTRIES);
+    fetch(observations + ((size_t)(next < 0 ? -1 - next : next) * block + item % block) * ENTRIES);
+  }
+}
+
 // A batch's stacks: of what the agents acted on, or of what follows.
 template <bool FOLLOWING, typename Number>
 __device__ void gather_stacks(const Ring& ring, const Places& places, const int64_t* written, const Number* observations,
@@ -152,6 +177,7 @@ __device__ void gather_stacks(const Ring& ring, const Places& places, const int6
 extern "C" __global__ void gather_observations(Ring ring, Places places, const int64_t* written,
                                                const float* ring_observations, const float* finals,
                                                float* batch_observations, float* batch_next_observations) {
+  fetch_observations(places, ring_observations, ring.num_envs);
   gather_stacks<false>(ring, places, written, ring_observations, finals, batch_observations);
   gather_stacks<true>(ring, places, written, ring_observations, finals, batch_next_observations);
 }
@@ -159,6 +185,7 @@ extern "C" __global__ void gather_observations(Ring ring, Places places, const i
 extern "C" __global__ void gather_bytes(Ring ring, Places places, const int64_t* written,
                                         const unsigned char* ring_observations, const unsigned char* finals,
                                         unsigned char* batch_observations, unsigned char* batch_next_observations) {
+  fetch_observations(places, ring_observations, ring.num_envs);
   gather_stacks<false>(ring, places, written, ring_observations, finals, batch_observations);
   gather_stacks<true>(ring, places, written, ring_observations, finals, batch_next_observations);
 }
