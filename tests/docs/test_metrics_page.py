@@ -82,24 +82,15 @@ def test_metrics_of_a_population_and_of_a_penalty_that_follows(tmp_path: Path) -
 @pytest.mark.long
 def test_metrics_of_environments_are_those_of_the_page() -> None:
     text = " ".join(page("metrics").split())
-    named = re.search(
-        r"deathmatch logs `(\w+)` and `(\w+)`, tag_continuous `(\w+)`, .*, "
-        r"battle `(\w+)` and `(\w+)`, overcooked `(\w+)`, skirmish `(\w+)` and warehouse `(\w+)`",
-        text,
-    )
-    assert named is not None
+    sentence = text[text.index("Of the packaged environments,") :].split(". Of ")[0]
     found = {}
     for name in packaged_names():
         environment = get_environment(name)()
-        found[name] = [metric.name for metric in own_metrics(environment, placed_groups(environment))]
-    assert {name: names for name, names in found.items() if names} == {
-        "deathmatch": [f"env/{group}/{what}" for what in named.groups()[:2] for group in ("player", "rival")],
-        "tag_continuous": [f"env/{named[3]}"],
-        "battle": [f"env/red/{named[4]}", f"env/blue/{named[4]}", f"env/{named[5]}"],
-        "overcooked": [f"env/{named[6]}"],
-        "skirmish": [f"env/{named[7]}"],
-        "warehouse": [f"env/{named[8]}"],
-    }
+        if metrics := own_metrics(environment, placed_groups(environment)):
+            found[name] = {metric.name.split("/")[-1] for metric in metrics}
+    parts = re.split(rf"\b({'|'.join(found)})\b", sentence)[1:]
+    named = {name: set(re.findall(r"`(\w+)`", words)) for name, words in zip(parts[::2], parts[1::2], strict=True)}
+    assert named == found
     assert {name for name in own() if name.startswith("env/")} == {"env/<array>", "env/<group>/<array>"}
 
 
