@@ -31,6 +31,8 @@ from warpworld.trainers.searching.searching import Search
 from warpworld.trainers.trainer import Trainer
 from warpworld.world import World
 
+pytestmark = pytest.mark.cpu_backend  # searches run there alone
+
 TRAINER = {"device": "cpu", "num_envs": 6, "num_steps": 8, "total_env_steps": 6 * 8 * 4, "torch_threads": 1}
 SIDES = ("first", "second")
 CONFIGS = Path(__file__).parents[3] / "configs"
