@@ -40,6 +40,6 @@ def test_parameters_are_few(signature: Signature) -> None:
 
 
 def test_the_arrays_of_plans_are_listed_once() -> None:
-    """In the struct that kernels take; the kernels that light plans, find ways and find what is in sight make what structs have."""
+    """In the struct that kernels take; kernels that light plans, and find ways and sights, make what structs have."""
     listed = [path.name for path in FILES for line in path.read_text().splitlines() if "float4* plan_walls" in line]
     assert sorted(listed) == ["bake.cu", "bake.cu", "plan.cuh", "sights.cu", "ways.cu"]
