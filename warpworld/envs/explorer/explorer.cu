@@ -1,9 +1,10 @@
 // Exploring a home: one agent is paid for each piece of wall that it sees for the first time. Rules: explorer.py.
 //
-// Arrays: per env (one agent) positions, velocity, angles, angvelocity, plan; seen, a bit for each texel of the plan's walls,
-// potential, how many of them are set, and share, of those that can be seen, whose bits of every plan are in visible. `move` moves the agent; `see` draws what its camera sees into the
-// observations, sets the bits of the texels in view, and pays for those that were not set; `wake` puts an agent into a
-// random place of a random plan, and `see_first` shows it what there is, which is not paid.
+// Arrays: per env (one agent) positions, velocity, angles, angvelocity, plan; seen, a bit for each texel of the plan's walls;
+// potential, how many of them are set; and share, how much that is of the texels that can be seen, whose bits stand in
+// visible for every plan. `move` moves the agent; `see` draws what its camera sees into the observations, sets the bits of
+// the texels in view, and pays for those that were not set; `wake` puts an agent into a random place of a random plan, and
+// `see_first` shows it what there is, which is not paid.
 #include <seen.cuh>
 #include <warpworld.cuh>
 
