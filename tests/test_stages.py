@@ -25,6 +25,7 @@ SELDOM = {
         "tests/trainers/algorithms/test_actor_critic_runs.py::test_packaged_configs_keep_the_pendulum_upright",
         "tests/trainers/algorithms/test_frame_stacks.py::test_two_pictures_show_more_than_one",
         "tests/trainers/algorithms/test_r2d2.py::test_recall_is_learnt",
+        "tests/trainers/searching/test_gumbel_zero.py::test_tic_tac_toe_by_the_packaged_config_is_never_lost",
     ),
     "trains in another library, whose steps other tests compare": (
         "tests/docs/test_adapters_page.py::test_the_ppo_in_one_file_learns",

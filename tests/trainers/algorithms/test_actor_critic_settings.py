@@ -77,8 +77,8 @@ CART = {"name": "cartpole", "group": "agent"}
         ({"n_step": 200}, "policy.agent.replay_size is 400, expected at least 820: 205 rows of num_envs 4 x 1 agent"),
         (
             {"num_minibatches": 4},
-            "policy.agent.num_minibatches is not a known key of {}: it is one of ppo, a2c, mappo, which learn "
-            "on-policy",
+            "policy.agent.num_minibatches is not a known key of {}: it is one of ppo, a2c, mappo, gumbel_zero, "
+            "which learn on-policy",
         ),
         (
             {"gae_lambda": 0.9},

@@ -80,7 +80,7 @@ CASES: list[tuple[Given, Given, str, str]] = [
         {"num_minibatches": 4},
         {},
         "num_minibatches",
-        "is not a known key of dqn: it is one of ppo, a2c, mappo, which learn on-policy",
+        "is not a known key of dqn: it is one of ppo, a2c, mappo, gumbel_zero, which learn on-policy",
     ),
     (
         {"model": {"recurrent": "gru"}},

@@ -149,6 +149,7 @@ def test_tic_tac_toe_is_learnt_in_seconds() -> None:
         assert sum(losses(players(policy)).values()) < 0.1 * sum(losses(players(untrained)).values())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_tic_tac_toe_by_the_packaged_config_is_never_lost() -> None:
     """Against any replies, as either player: by the network alone, and with search."""

@@ -166,7 +166,7 @@ def _changed_between_steps(name: str, bounds: tuple[float, float], doc: str) -> 
 
 def _verdict(name: str) -> Array:
     """What kills come to so far."""
-    return Array(name, "float32", initial=0.0, bounds=(0.0, 1.0), metric="last", doc="by kills in this episode")
+    return Array(name, "float32", bounds=(0.0, 1.0), metric="last", doc="by kills in this episode")
 
 
 def _shots(arrays: Mapping[str, np.ndarray]) -> list[Mark]:
