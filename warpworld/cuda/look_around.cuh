@@ -33,7 +33,8 @@ WW_FUNCTION void look_around(const Scene& scene, Rgb rgb, Depth depth, Agents ag
     const Camera camera{bodies[self].position, forward, scene.tan_half_fov};
     look(eye[0], camera, surfaces.walls, bodies, self);
     show<SUBSAMPLE>(eye[0], camera, surfaces, brightness, rgb + (agent * 3 * row + at * PIXELS),
-                    depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS), [&](const auto& rays) { on_rays(self, rays); }, row);
+                    depth + (agent * row + at * PIXELS), agents + (agent * row + at * PIXELS),
+                    [&](const auto& rays) { on_rays(self, rays); }, row);
   }
 }
 

@@ -92,7 +92,7 @@ def test_a_score_against_opponents_is_the_worst_of_those_against_each(tmp_path: 
 
 
 def test_what_an_environment_measures_is_a_score(tmp_path: Path) -> None:
-    """Of policies that draw, that take the likeliest action and that act at random; the last is Kuhn poker's 11/24."""
+    """Measures of drawn, of likeliest and of random actions; the last is Kuhn poker's 11/24."""
     trainer = {"num_envs": 8, "num_steps": 8, "total_env_steps": 64, "device": "cpu"}
     player = {"groups": ["first", "second"], "num_minibatches": 1}
     run = Run.create(

@@ -28,13 +28,13 @@ def looked(world: World, explorer: World) -> np.ndarray:
 
 
 def bits(words: np.ndarray) -> np.ndarray:
-    """How many are set in the last axis."""
+    """Number of bits that are set in the last axis."""
     return np.unpackbits(words.view(np.uint8), axis=-1).sum(-1).astype(np.int64)
 
 
 @pytest.mark.long
 def test_walls_that_are_seen_first_are_paid_for() -> None:
-    """As Explorer sees them, beside a world of the same course that pays nothing; a death makes all of them new."""
+    """The texels that Explorer sees, beside a world of the same course that pays nothing; a death makes all new."""
     fights = {**HOMES, **EYES, "kills_to_win": 2, "episode_length": 60, "fire_cone": 60.0, "cooldown": 1}
     paid, unpaid = (made(24, near_spawn=0.5, **fights) for _ in range(2))
     explorer = packaged("explorer", 48, device="cpu", seed=1, **HOMES, **EYES)

@@ -55,7 +55,7 @@ def all_actions(masked: bool) -> tuple[Batch, int]:
 
 
 def log_probs_of(policy: Policy, batch: Batch) -> list[Tensor]:
-    """Of each head's choices, in float64, of a copy whose parameters have gradients."""
+    """Log-probabilities of each head's choices, in float64, of a copy whose parameters have gradients."""
     assert batch.action_masks is not None
     outputs = policy(batch.observations.double())[0].masked_fill(~batch.action_masks, -1e8)
     return [head.log_softmax(-1) for head in outputs.split(list(HEADS), -1)]

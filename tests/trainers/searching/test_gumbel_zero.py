@@ -138,7 +138,7 @@ def by_search(policy: SearchingPolicy, simulations: int) -> dict[str, Any]:
 
 @pytest.mark.heavy
 def test_tic_tac_toe_is_learnt_in_seconds() -> None:
-    """Of all ends that any replies lead to hardly any is lost, where a policy that knows nothing loses dozens."""
+    """Hardly any of all ends that replies lead to is lost, where a policy that knows nothing loses dozens."""
     sizes = {"num_envs": 64, "num_steps": 16, "total_env_steps": 64 * 16 * 60, "num_workers": 1}
     model = {"hidden_sizes": [64, 64], "shared": True, "activation": "relu"}
     few = {"num_simulations": 16, "random_moves": 6, "update_epochs": 2, "num_minibatches": 8, "model": model}
@@ -209,11 +209,11 @@ def test_chance_makes_the_first_moves_of_an_episode() -> None:
 
 def test_random_numbers_are_uniform_and_of_each_env_alone() -> None:
     keys, streams = np.full(4000, 5, np.uint64), np.arange(4000, dtype=np.uint32)
-    numbers = random_numbers([keys, streams, np.ones(4000, np.int32)], 7)
+    numbers = random_numbers(keys, streams, np.ones(4000, np.int32), 7)
     assert np.abs(np.histogram(numbers, 10, (0, 1))[0] / numbers.size - 0.1).max() < 0.01
     assert np.abs(np.corrcoef(numbers.T) - np.eye(7)).max() < 0.06
     assert abs(np.corrcoef(numbers[:-1, 0], numbers[1:, 0])[0, 1]) < 0.06
-    np.testing.assert_array_equal(random_numbers([keys[9:], streams[9:], np.ones(3991, np.int32)], 7), numbers[9:])
+    np.testing.assert_array_equal(random_numbers(keys[9:], streams[9:], np.ones(3991, np.int32), 7), numbers[9:])
 
 
 def test_targets_count_from_the_view_of_who_moves() -> None:

@@ -14,7 +14,7 @@ from warpworld.trainers import load_policies, measures_of
 from warpworld.trainers.play import play
 
 EXAMINED_WITH = 1  # the seed of the episodes
-EARLIER = "earlier"  # who has learnt for a part of the training alone
+EARLIER = "earlier"  # the policy after a part of the training
 
 
 def scores_of(run: Run, how: Judged) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def scores_of(run: Run, how: Judged) -> dict[str, Any]:
         found["against"] = {name: (scores["drawn"], scores["greedy"]) for name, scores in by_opponent.items()}
     if how.earlier is not None:
         facing = _facing(config, EARLIER, by_script=False)
-        then = load_policies(run, _iteration_after(run, how.earlier))
+        then = load_policies(run, _iteration_near(run, how.earlier))
         playing = {**policies, **{_name_of(EARLIER, name): policy for name, policy in then.items()}}
         scores = [_score(run, facing, playing, how, greedy) for greedy in (False, True)]
         found.setdefault("against", {})[f"itself at {how.earlier:g}"] = (scores[0], scores[1])
@@ -103,7 +103,7 @@ def _facing(config: RunConfig, opponent: str, by_script: bool = True) -> RunConf
 
 
 def _measured(run: Run, config: RunConfig, playing: Mapping[str, Any], metric: str, greedy: bool) -> float:
-    """What the environment measures of the policies themselves, without an episode."""
+    """Measure of the environment on the policies themselves, without an episode."""
     found = measures_of(config, config.make_environment(), playing, greedy)
     if metric not in found:
         known = ", ".join(found) or "nothing of policies with a memory or actions in a Box"
@@ -116,7 +116,7 @@ def _name_of(opponent: str, policy: str) -> str:
     return f"{opponent} against {policy}"
 
 
-def _iteration_after(run: Run, share: float) -> int:
+def _iteration_near(run: Run, share: float) -> int:
     """The checkpoint that is nearest to a share of the training."""
     checkpoints = run.checkpoints()
     return min(checkpoints, key=lambda iteration: abs(iteration - share * checkpoints[-1]))

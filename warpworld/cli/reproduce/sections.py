@@ -60,7 +60,7 @@ class Judged(Section):
 
     @property
     def is_measured(self) -> bool:
-        """Whether a score is what the environment measures of the policies themselves, without an episode."""
+        """Flag of a score that the environment measures of the policies themselves, without an episode."""
         return self.metric.startswith("eval/")
 
 

@@ -165,7 +165,7 @@ def _changed_between_steps(name: str, bounds: tuple[float, float], doc: str) -> 
 
 
 def _verdict(name: str) -> Array:
-    """What kills come to so far."""
+    """Array of a verdict on the duel by the kills so far."""
     return Array(name, "float32", bounds=(0.0, 1.0), metric="last", doc="by kills in this episode")
 
 

@@ -179,7 +179,7 @@ class GumbelZero(Algorithm):
         return torch.stack((policy_loss, value_loss, entropy)).detach()
 
     def _rows(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What was seen (N, entries), legal (N, A), found by searches (N, A), and the values' targets (N,)."""
+        """Observations (N, entries), legal moves (N, A), policies that were found (N, A), and value targets (N,)."""
         groups = [self._rollout.trajectories(name) for name in self._rollout.world.groups]
         movers = self._recorder.rows(MOVER).long()
         steps, envs = torch.arange(len(movers))[:, None], torch.arange(movers.shape[1])[None]
@@ -203,7 +203,7 @@ class GumbelZero(Algorithm):
         return seen.flatten(0, 1), legal.flatten(0, 1), policy.flatten(0, 1), targets.flatten()
 
     def _last(self) -> tuple[Tensor, Tensor]:
-        """Who moves after the last step, (B,) int64, and the network's value of it, (B,)."""
+        """Agents that move after the last step, (B,) int64, and the network's values for them, (B,)."""
         world = self._rollout.world
         seen = torch.cat([self._rollout.trajectories(name).next_observations for name in world.groups], 1)
         movers = torch.zeros(world.num_envs, dtype=torch.int64)
@@ -218,7 +218,7 @@ class GumbelZero(Algorithm):
         return {"optimizer": self.parameters.optimizer.state_dict()}
 
     def check_state(self, saved: Mapping[str, Any]) -> None:
-        """Whether the optimiser's state fits the policy."""
+        """Check that the optimiser's state fits the policy."""
         self.parameters.check_state(saved.get("optimizer", {}))
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:

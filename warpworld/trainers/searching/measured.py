@@ -21,7 +21,7 @@ def searched(policy: SearchingPolicy, environment: Environment, group: str) -> P
     """A function of observations and masks, as ``Environment.measure`` takes it, that chooses by search.
 
     Args:
-        policy: see there.
+        policy: plays by search.
         environment: says from which state its agents see this, see ``Environment.state_of``.
         group: that the policy plays.
     """

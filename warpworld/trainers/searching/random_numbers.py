@@ -1,26 +1,31 @@
-"""Random numbers that follow from whole numbers of each env: the same, whichever envs stand beside it."""
+"""Random numbers of searches: counters of each env, the same whichever envs stand beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+import torch
 
-_MIX = tuple(map(np.uint64, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)))
+from warpworld.world import philox
 
-
-def random_numbers(numbers: Sequence[np.ndarray], count: int) -> np.ndarray:
-    """Numbers between 0 and 1, (num_envs, count) float64, that follow from whole numbers of each env, (num_envs,)."""
-    mixed = np.zeros((len(numbers[0]), 1), np.uint64)
-    with np.errstate(over="ignore"):
-        for part in (*(each[:, None] for each in numbers), np.arange(count)):
-            mixed = _mixed(mixed + part.astype(np.uint64))
-    return ((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+_WORD = 0xFFFFFFFF
+_NO_AGENT = 0xFFFB  # in the agent's place of the counter: neither an agent nor a word that kernels draw by
 
 
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Steele et al. 2014, "Fast splittable pseudorandom number generators": the function of SplitMix64."""
-    numbers = numbers + _MIX[0]
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * _MIX[1]
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * _MIX[2]
-    return numbers ^ (numbers >> np.uint64(31))
+def random_numbers(keys: np.ndarray, streams: np.ndarray, moves: np.ndarray, count: int) -> np.ndarray:
+    """Numbers between 0 and 1 that follow from each env's key, stream and move.
+
+    Args:
+        keys: (num_envs,) uint64.
+        streams: (num_envs,) uint32.
+        moves: (num_envs,) int32, at least 0.
+        count: of numbers.
+
+    Returns:
+        (num_envs, count) float64.
+    """
+    blocks = -(-count // 4)
+    block = torch.arange(blocks)[None].expand(len(keys), blocks)
+    stream, move = (torch.from_numpy(each.astype(np.int64))[:, None].expand_as(block) for each in (streams, moves))
+    key = torch.from_numpy(keys.view(np.int64))[:, None].expand_as(block)
+    words = torch.stack(philox((block, stream, move & _WORD, torch.full_like(block, _NO_AGENT)), key), 2)
+    return (words.flatten(1)[:, :count].numpy() + 0.5) * 2.0**-32

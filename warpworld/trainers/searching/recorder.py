@@ -32,7 +32,7 @@ class TrainingMoves:
 
     @staticmethod
     def are_of(world: World) -> bool:
-        """Whether searches of a world are recorded."""
+        """Check whether searches of a world are recorded."""
         return COUNT in world.data
 
     def numbers(self, choices: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +40,7 @@ class TrainingMoves:
         data = self._data
         count, began = data.numpy(COUNT), data.numpy(BEGAN)
         began[:] = np.where(data.numpy("terminated") | data.numpy("truncated"), count, began)
-        numbers = random_numbers([*self._env(), count], 2 * choices)
+        numbers = random_numbers(*self._env(), count, 2 * choices)
         count += 1
         return numbers[:, :choices], numbers[:, choices:]
 
@@ -48,22 +48,22 @@ class TrainingMoves:
         """Keep what was found where the recorder reads it, and let chance make the moves with which an episode begins.
 
         Args:
-            found: see there.
+            found: results of the searches.
             legal: (num_envs, choices) bool.
             movers: (num_envs,), agents that move.
             numbers: (num_envs, choices), random, which choose the moves of chance.
         """
         data = self._data
         made, last = data.numpy(COUNT) - 1 - data.numpy(BEGAN), 2 * legal.shape[1]
-        of_episode = random_numbers([*self._env(), data.numpy(BEGAN)], last + 1)[:, last]
+        of_episode = random_numbers(*self._env(), data.numpy(BEGAN), last + 1)[:, last]
         drawn = made < np.floor(of_episode * (self._random_moves + 1))
         data.numpy(POLICY)[:], data.numpy(VALUE)[:] = found.policy, found.values
         data.numpy(MOVER)[:], data.numpy(DRAWN)[:] = movers, drawn
         at_random = np.where(legal, numbers, -1.0).argmax(1)
         return replace(found, actions=np.where(drawn, at_random, found.actions))
 
-    def _env(self) -> list[np.ndarray]:
-        return [self._data.numpy("random_key"), self._data.numpy("random_stream")]
+    def _env(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._data.numpy("random_key"), self._data.numpy("random_stream")
 
 
 class SearchRecorder(Recorder):

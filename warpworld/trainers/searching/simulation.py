@@ -150,6 +150,6 @@ class Simulation:
         return legal
 
     def _parts_of(self, group: Group) -> list[Tensor]:
-        """What a group sees in the copy: views (num_envs, size, numbers) of the store."""
+        """Observations of a group in the copy: views (num_envs, size, numbers) of the store."""
         seen = self._copy.observations(group.name)
         return [part.flatten(2) for part in (seen.values() if isinstance(seen, dict) else [seen])]
