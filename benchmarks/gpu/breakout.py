@@ -24,7 +24,7 @@ from warpworld.managers.products import products_of
 from warpworld.policies.layers.precision import FLOAT32
 from warpworld.trainers.trainer import Trainer
 
-from .cases import Case, replays, updates_replay
+from .cases import Case, replays, rollout_of, updates_replay
 from .clock import measure
 from .columns import add_row
 from .memory import Memory
@@ -43,7 +43,7 @@ def train(context: Context) -> None:
     memory = Memory(context.device)
     trainer = Trainer(config_of(case, context.device, precision_on(context.device)))
     windows = (0.002, 2) if context.quick else (0.25, 7)
-    calls = {"inference": (trainer.collector.collect, of_rollout), "training": (trainer._iterate, of_iteration)}
+    calls = {"inference": (rollout_of(trainer), of_rollout), "training": (trainer._iterate, of_iteration)}
     for column, (call, needs) in calls.items():
         timing = measure(call, context.device, *windows)
         add_row(

@@ -171,6 +171,16 @@ def build_trainer(case: Case, device: str, iterations: int = 10**6, **options: A
     return Trainer(config_of(case, device, iterations, **options))
 
 
+def rollout_of(trainer: Trainer) -> Callable[[], None]:
+    """A call that takes a trainer's next rollout, with its networks' products in the run's precision."""
+
+    def collect() -> None:
+        with trainer._products():  # the first call captures the graph, and its products with it
+            trainer.collector.collect()
+
+    return collect
+
+
 def is_graph(call: Callable[[], None]) -> bool:
     """Whether a call replays a CUDA graph."""
     return isinstance(getattr(call, "__self__", None), torch.cuda.CUDAGraph)
@@ -198,11 +208,17 @@ def _updates(algorithm: Algorithm) -> list[Callable[[], None]]:
     if isinstance(algorithm, OffPolicy):
         return list(algorithm._runs.values())
     assert isinstance(algorithm, OnPolicy)
-    run = algorithm.updates._replay if isinstance(algorithm.updates, CapturedUpdates) else None
+    updates = algorithm.updates
+    run = (updates._replay or _replay_together(updates)) if isinstance(updates, CapturedUpdates) else None
     parts = getattr(run, "__self__", None)
     if isinstance(parts, UpdateParts):
         return [parts.first, parts.another, parts.last]
     return [] if run is None else [run]
+
+
+def _replay_together(updates: CapturedUpdates) -> Callable[[], None] | None:
+    """The graph that holds these updates beside those of other policies; None where there is none."""
+    return updates._together._replay if updates in updates._together._known else None
 
 
 def build_world(case: Case, device: str) -> warpworld.World:

@@ -30,6 +30,7 @@ from .cases import (
     build_trainer,
     build_world,
     replays,
+    rollout_of,
     updates_replay,
 )
 from .clock import measure, synchronise
@@ -127,7 +128,7 @@ def _inference(context: Context, case: Case, graphs: bool) -> None:
 
 
 def _rollouts(context: Context, case: Case, column: str, trainer: Trainer, memory: Memory) -> None:
-    timing = measure(trainer.collector.collect, context.device, *_windows(context))
+    timing = measure(rollout_of(trainer), context.device, *_windows(context))
     used, env_steps = memory.used(), case.num_envs * case.num_steps
     more = {"needs": of_rollout(trainer), "memory_bytes": used, "graphs": replays(trainer)}
     add_row(context, case, column, timing, env_steps, trainer.world.num_agents, **more)

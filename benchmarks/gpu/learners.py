@@ -1,4 +1,4 @@
-"""Iterations of what learns otherwise than a plain policy from rollouts: with memory, replays, teams or opponents.
+"""Iterations of packaged configs: PPO in several minibatches and passes, with memory, replays, teams or opponents.
 
 Each trains a packaged config at its own sizes: its losses must be finite, and an iteration that learns is timed. Each
 row says whether rollouts (``graphs``) and updates (``update_graphs``) were replayed as CUDA graphs.
@@ -33,15 +33,21 @@ class Learner:
         shows: what is learnt from, for people.
         replays: policies that learn from a replay.
         overrides: of the config.
+        passes: policies that take several passes over a rollout in many minibatches.
     """
 
     config: str
     shows: str
     replays: Sequence[str] = ()
     overrides: Sequence[str] = ()
+    passes: Sequence[str] = ()
 
 
 LEARNERS = (
+    Learner("cartpole", "PPO", passes=("agent",)),
+    Learner("tag_gridworld", "PPO of two policies", passes=("tagger", "runner")),
+    Learner("minatar_breakout", "PPO of frames", passes=("agent",)),
+    Learner("minatar_breakout", "PPO of frames, updates beside rollouts", (), ["trainer.overlap=true"], ("agent",)),
     Learner("tag_gridworld_dqn", "DQN of two groups", ("tagger", "runner")),
     Learner("minatar_breakout_dqn", "DQN of frames", ("agent",)),
     Learner("recall_r2d2", "R2D2, by priorities of windows", ("agent",)),
@@ -123,6 +129,9 @@ def _config(learner: Learner, device: str, quick: bool) -> RunConfig:
     overrides = [f"trainer.device={device}", "saving.log_every=1", *learner.overrides]
     if quick:
         overrides += ["trainer.num_envs=16"]
+        overrides += [
+            f"policy.{name}.{few}" for name in learner.passes for few in ("update_epochs=1", "num_minibatches=2")
+        ]
         for policy in learner.replays:
             few = {"batch_size": 16, "learning_starts": 1_000, "replay_size": 20_000, "updates": 1}
             overrides += [f"policy.{policy}.{name}={value}" for name, value in few.items()]

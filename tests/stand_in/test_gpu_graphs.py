@@ -42,6 +42,7 @@ def trained(config: str, *overrides: str) -> Trainer:
     [
         ("cartpole", ()),
         ("cartpole", ("policy.agent.target_kl=1.0", "policy.agent.update_epochs=2")),  # a graph of each part
+        ("tag_gridworld", ("policy.tagger.num_minibatches=2", "policy.runner.num_minibatches=2")),  # one graph of both
         ("cartpole_dqn", REPLAYED),
     ],
 )

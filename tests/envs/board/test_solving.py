@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from tests.packaged import packaged
 from warpworld.environment import Probabilities, get_environment
@@ -98,7 +99,7 @@ def test_lines_win_as_in_the_game() -> None:
     for _ in range(30):
         before = world.data.numpy("cells").copy()
         moves = np.where(before[:, 0] == 0, generator.random((256, 7)), -1.0).argmax(1)
-        world.data.numpy("actions")[:] = moves[:, None, None]
+        world["actions"].copy_(torch.from_numpy(moves[:, None, None]))
         world.step()
         won = world.data.numpy("rewards").max(1) > 0
         np.testing.assert_array_equal(wins(dropped(before, moves)), won)

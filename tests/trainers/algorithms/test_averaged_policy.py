@@ -66,7 +66,7 @@ def kuhn(**settings: Any) -> RunConfig:
 def same_weights(one: Policy | None, other: Policy | None) -> bool:
     assert one is not None and other is not None
     theirs = other.state_dict()
-    return all(torch.equal(value, theirs[key]) for key, value in one.state_dict().items())
+    return all(torch.equal(value.cpu(), theirs[key].cpu()) for key, value in one.state_dict().items())
 
 
 @pytest.mark.long

@@ -53,7 +53,8 @@ def by_hand(policies: list[Policy | None]) -> float:
         logits = np.zeros(mask.shape)
         if policy is not None:
             with torch.no_grad():
-                logits = policy.model.actor(torch.from_numpy(seen).float()).double().numpy()  # type: ignore[operator]
+                rows = torch.from_numpy(seen).float().to(next(policy.parameters()).device)
+                logits = policy.model.actor(rows).double().cpu().numpy()  # type: ignore[operator]
         found.append(np.exp(logits) / np.exp(logits).sum(1, keepdims=True))
     return tree.exploitability(found)
 
