@@ -114,9 +114,9 @@ def test_the_share_is_of_the_walls_that_can_be_seen(plans: dict[str, np.ndarray]
         assert (expected > 0.0).all() and (expected < 1.0).all()
         world["actions"][:] = step % 7
         world.step()
-    world["seen"][:] = torch.as_tensor(world.data.numpy("visible")[world.data.numpy("plan")].astype(np.int64)).to(
-        world["seen"].dtype
-    )
+    words = world.data.numpy("visible")[world.data.numpy("plan")].astype(np.int64)
+    world["seen"][:] = torch.as_tensor(words).to(world["seen"].dtype)
+    world["potential_visible"].copy_(torch.from_numpy(there.sum(1)))
     world.step()
     assert (world.data.numpy("share") == 1.0).all()
 

@@ -233,7 +233,8 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
   for (int i = lane(); i < NUM_AGENTS; i += num_lanes()) fresh[i] = 0;  // before look_around()'s first barrier
   const auto mark = [&](int self, const auto& rays) {
     if (pay <= 0.0f) return;
-    const int found = mark_seen(search.seen + (first + self) * SEEN_WORDS, first_texel, rays);
+    int found = 0;
+    mark_seen(search.seen + (first + self) * SEEN_WORDS, first_texel, rays, [&](unsigned, unsigned) { ++found; });
     if (found) atomicAdd(&fresh[self], found);
   };
   look_around<1>(scene, observations_rgb, observations_depth, observations_agents, nullptr, mark);

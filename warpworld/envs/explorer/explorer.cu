@@ -1,10 +1,11 @@
 // Exploring a home: one agent is paid for each piece of wall that it sees for the first time. Rules: explorer.py.
 //
 // Arrays: per env (one agent) positions, velocity, angles, angvelocity, plan; seen, a bit for each texel of the plan's walls;
-// potential, how many of them are set; and share, how much that is of the texels that can be seen, whose bits stand in
-// visible for every plan. `move` moves the agent; `see` draws what its camera sees into the observations, sets the bits of
-// the texels in view, and pays for those that were not set; `wake` puts an agent into a random place of a random plan, and
-// `see_first` shows it what there is, which is not paid.
+// potential, how many of them are set; potential_visible, how many of those can be seen from where agents may be; and share,
+// that by all that can. Per plan visible, a bit for each texel that can be seen, and visible_texels, how many there are.
+// `move` moves the agent; `see` draws what its camera sees into the observations, sets the bits of the texels in view, and
+// pays for those that were not set; `wake` puts an agent into a random place of a random plan, and `see_first` shows it what
+// there is, which is not paid.
 #include <seen.cuh>
 #include <warpworld.cuh>
 
@@ -21,45 +22,64 @@ extern "C" __global__ void move(Motions motions, float* observations_imu, const 
   feel(motion, observations_imu + 3 * i);
 }
 
-// Draws the view and sets the bits of what is in it; how many bits are new.
-__device__ int look_for_new(const Scene& scene, unsigned* seen, float* rgb, float* depth) {
+// What has been seen, and what can be: what kernels take by value.
+struct Sights {
+  unsigned* seen;
+  int *potential, *potential_visible;
+  const unsigned* visible;
+  const int* visible_texels;
+  float* share;
+};
+
+// Texels that were not seen before, and how many of them can be seen from where agents may be.
+struct Fresh {
+  int all, visible;
+};
+
+// Draws the view and sets the bits of what is in it.
+__device__ Fresh look_for_new(const Scene& scene, const Sights& sights, float* rgb, float* depth) {
   ENV_SHARED(Eye, eye, 1);
-  ENV_SHARED(int, found, 1);
+  ENV_SHARED(Fresh, found, 1);
   const Surfaces surfaces = surfaces_of(scene);
   const Camera camera = camera_of(scene);
   const int env = env_id(), first_texel = surfaces.first_texel[0];
-  if (lane() == 0) found[0] = 0;
+  if (lane() == 0) found[0] = Fresh{0, 0};
   look(eye[0], camera, surfaces.walls, nullptr, 0);
-  unsigned* const own = seen + env * SEEN_WORDS;
-  int fresh = 0;
-  const auto on_rays = [&](const auto& rays) { fresh += mark_seen(own, first_texel, rays); };
+  unsigned* const own = sights.seen + env * SEEN_WORDS;
+  const unsigned* const visible = sights.visible + scene.plan[env] * SEEN_WORDS;
+  Fresh fresh{0, 0};
+  const auto on_new = [&](unsigned word, unsigned bit) {
+    ++fresh.all;
+    fresh.visible += (visible[word] & bit) != 0u;
+  };
+  const auto on_rays = [&](const auto& rays) { mark_seen(own, first_texel, rays, on_new); };
   show<SUBSAMPLE>(eye[0], camera, surfaces, nullptr, rgb + env * 3 * PIXELS, depth + env * PIXELS, Unseen(), on_rays);
-  if (fresh) atomicAdd(&found[0], fresh);
-  sync_env();  // orders counting before the count is read
+  if (fresh.all) {
+    atomicAdd(&found[0].all, fresh.all);
+    atomicAdd(&found[0].visible, fresh.visible);
+  }
+  sync_env();  // orders counting before the counts are read
   return found[0];
 }
 
-// What has been seen of the texels that can be seen in the env's plan, 0 .. 1.
-__device__ float share_of(const unsigned* seen, const unsigned* visible, int plan) {
-  int of_them = 0, all = 0;
-  for (int word = 0; word < SEEN_WORDS; ++word) {
-    const unsigned there = visible[plan * SEEN_WORDS + word];
-    of_them += __popc(seen[env_id() * SEEN_WORDS + word] & there);
-    all += __popc(there);
-  }
-  return (float)of_them / (float)max(all, 1);
+// Writes what the agent has seen in its episode.
+__device__ void count(const Sights& sights, int env, int plan, Fresh seen) {
+  sights.potential[env] = seen.all;
+  sights.potential_visible[env] = seen.visible;
+  sights.share[env] = (float)seen.visible / (float)max(sights.visible_texels[plan], 1);
 }
 
-extern "C" __global__ void see(Scene scene, unsigned* seen, int* potential, const unsigned* visible, float* share,
-                               float* observations_rgb, float* observations_depth, float* rewards, bool* terminated,
-                               bool* truncated, const int* timestep, int patience, int episode_length) {
+extern "C" __global__ void see(Scene scene, Sights sights, float* observations_rgb, float* observations_depth,
+                               float* rewards, bool* terminated, bool* truncated, const int* timestep, int patience,
+                               int episode_length) {
   if (!is_active()) return;
-  const int env = env_id(), fresh = look_for_new(scene, seen, observations_rgb, observations_depth);
+  const int env = env_id();
+  const Fresh fresh = look_for_new(scene, sights, observations_rgb, observations_depth);
   if (lane() != 0) return;
-  potential[env] += fresh;
-  share[env] = share_of(seen, visible, scene.plan[env]);
-  rewards[env] = (float)fresh * (1.0f / 64.0f);
-  terminated[env] = timestep[env] >= potential[env] + patience;
+  const Fresh seen{sights.potential[env] + fresh.all, sights.potential_visible[env] + fresh.visible};
+  count(sights, env, scene.plan[env], seen);
+  rewards[env] = (float)fresh.all * (1.0f / 64.0f);
+  terminated[env] = timestep[env] >= seen.all + patience;
   truncated[env] = timestep[env] >= episode_length;
 }
 
@@ -77,11 +97,9 @@ extern "C" __global__ void wake(Motions motions, unsigned* seen, float* observat
   for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;
 }
 
-extern "C" __global__ void see_first(Scene scene, unsigned* seen, int* potential, const unsigned* visible, float* share,
-                                     float* observations_rgb, float* observations_depth) {
+extern "C" __global__ void see_first(Scene scene, Sights sights, float* observations_rgb, float* observations_depth) {
   if (!is_active()) return;
-  const int env = env_id(), seen_first = look_for_new(scene, seen, observations_rgb, observations_depth);
-  if (lane() != 0) return;
-  potential[env] = seen_first;
-  share[env] = share_of(seen, visible, scene.plan[env]);
+  const int env = env_id();
+  const Fresh seen = look_for_new(scene, sights, observations_rgb, observations_depth);
+  if (lane() == 0) count(sights, env, scene.plan[env], seen);
 }

@@ -22,6 +22,7 @@ from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, tex
 from warpworld.eyes.plans import find_sights, seen_words
 
 VISIBLE = "of each plan a bit for each texel that can be seen from some cell in which agents start"
+VISIBLE_TEXELS = "of each plan how many of these there are"
 
 
 @register("explorer")
@@ -58,12 +59,17 @@ class Explorer(Indoor):
     def arrays(self) -> Sequence[Array]:
         """Texels that can be seen, and that were seen in this episode."""
         visible = find_sights(self.params.plan_set)
+        texels = np.unpackbits(visible.view(np.uint8), axis=1).sum(1, dtype=np.int32)
         return [
             *super().arrays(),
             Array("visible", "uint32", visible.shape, per="world", initial=visible, read_only=True, doc=VISIBLE),
+            Array(
+                "visible_texels", "int32", texels.shape, per="world", initial=texels, read_only=True, doc=VISIBLE_TEXELS
+            ),
             Array("share", "float32", per="env", bounds=(0.0, 1.0), metric="last", doc="seen, of the visible texels"),
             Array("seen", "uint32", (self.params.seen_words,), per="env", doc="a bit for each texel"),
             Array("potential", "int32", per="env", doc="texels seen in this episode"),
+            Array("potential_visible", "int32", per="env", doc="those of them that are among the visible ones"),
         ]
 
     def phases(self) -> Sequence[Phase | Kernel]:
