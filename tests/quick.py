@@ -1,8 +1,8 @@
 """``pytest --quick``: the first case of each test that is not marked long, heavy or slow, on kernels compiled before.
 ``pytest --first-cases``: the first case of each test; on the stand-in driver all cases of what runs nowhere else.
 
-Tests of commands, pages, runs, processes and other libraries are left out: they run the package as a user does, and
-take their time.
+Tests of commands, checks, reports, pages, runs, processes and other libraries are left out: they run the package as a
+user does, and take their time. So is the test of layers, which reads the whole package.
 """
 
 from __future__ import annotations
@@ -14,19 +14,25 @@ from pathlib import Path
 
 import pytest
 
-# Folders of tests.
+# Folders of tests, and files.
 LEFT_OUT = (
     "adapters/external",
     "benchmarks",
     "browser",
+    "checking",
     "cli",
     "docs",
     "policies/exporting",
+    "report",
     "runs",
+    "test_layers.py",
     "tools",
     "tutorials",
 )
-LEFT_OUT += tuple(f"trainers/{name}" for name in ("evaluations", "from_python", "league", "processes", "session"))
+LEFT_OUT += tuple(
+    f"trainers/{name}"
+    for name in ("evaluations", "from_python", "league", "population", "processes", "searching", "session")
+)
 
 
 def keep_folder(config: pytest.Config) -> None:
@@ -38,14 +44,14 @@ def keep_folder(config: pytest.Config) -> None:
 
 
 def is_left_out(config: pytest.Config, path: Path) -> bool:
-    """Whether ``--quick`` leaves out a folder of tests, of which no file is loaded then."""
+    """Whether ``--quick`` leaves out a folder of tests or a file, of which nothing is loaded then."""
     return any(path == config.rootpath / "tests" / folder for folder in LEFT_OUT)
 
 
 def keep_quick_tests(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out all tests that take their time."""
     takes_time = {item for item in items if any(map(item.get_closest_marker, ("long", "heavy", "slow")))}
-    left_out = tuple(f"tests/{folder}/" for folder in LEFT_OUT)
+    left_out = tuple(f"tests/{name}" if name.endswith(".py") else f"tests/{name}/" for name in LEFT_OUT)
     _keep(config, items, [item for item in items if item not in takes_time and not item.nodeid.startswith(left_out)])
 
 

@@ -96,6 +96,7 @@ def test_snapshots_hold_state_only() -> None:
     assert [float(data[name].flatten()[0]) for name in data] == [1.0, 0.0, 9.0, 9.0]
 
 
+@pytest.mark.long
 def test_snapshots_and_sums_leave_history_alone() -> None:
     data = store()
     with Work(data["ring"]) as work:

@@ -68,7 +68,7 @@ def test_killed_at_a_random_moment(tmp_path: Path, uninterrupted: Uninterrupted,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", moments(range(10, 110), kept=4))
+@pytest.mark.parametrize("number", moments(range(10, 110), kept=1))
 def test_killed_at_one_of_a_hundred_moments(tmp_path: Path, uninterrupted: Uninterrupted, number: int) -> None:
     generator = random.Random(number)
     run = killed(tmp_path, generator.uniform(0, uninterrupted.seconds))

@@ -24,7 +24,7 @@ __device__ inline Transition transition_of(const Ring& ring, const unsigned char
                                            int agent, float gamma) {
   Transition found{0.0f, 1.0f, row, false};
   for (int k = 0; k < N_STEP; ++k) {
-    const int at = row_after(row, k);
+    const int at = row_after(row, k, ring.rows);
     const size_t item = ring.item(at, env, agent);
     const unsigned char flags = takes_part[item];
     found.next = at;
@@ -39,7 +39,7 @@ __device__ inline Transition transition_of(const Ring& ring, const unsigned char
       found.final = true;
       return found;
     }
-    found.next = row_after(at, 1);
+    found.next = row_after(at, 1, ring.rows);
     if (flags & CUT_ALONE) return found;
   }
   return found;

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from warpworld.environment import MAX_THREADS_PER_ENV
 from warpworld.managers.device_variables import Filled
 from warpworld.managers.kernel_calls import call_of, declared, host_entry, maker, structs_of
 from warpworld.managers.signature import Signature, Struct
-from warpworld.managers.source_text import SourceText, without_comments
+from warpworld.managers.source_text import TEXTS, source_text, without_comments
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 INCLUDE_FOLDER = _PACKAGE / "cuda"
@@ -135,7 +135,7 @@ class KernelSource:
         todo = [(self.path.parent, self._include_text() + self.text)]
         while todo:
             folder, text = todo.pop()
-            for quote, name in _INCLUDE.findall(text):
+            for quote, name in _includes_of(text):
                 folders = (*([folder] if quote == '"' else []), INCLUDE_FOLDER, self.path.parent)  # as compilers search
                 path = next((each / name for each in folders if (each / name).is_file()), None)
                 resolved = None if path is None else path.resolve()
@@ -157,15 +157,15 @@ class KernelSource:
 
     def uses_warp_words(self) -> bool:
         """Whether the author's code mentions warps."""
-        return any(_WARP_WORDS.search(text) for text in self._author_texts())
+        return any(_mentions(_WARP_WORDS, text) for text in self._author_texts)
 
     def uses_header_words_only(self) -> bool:
         """Whether the author's code mentions neither blocks nor warps, so that several envs can share them."""
-        return not any(_WARP_WORDS.search(text) or _BLOCK_WORDS.search(text) for text in self._author_texts())
+        return not any(_mentions(words, text) for words in (_WARP_WORDS, _BLOCK_WORDS) for text in self._author_texts)
 
     def keeps_state(self) -> bool:
         """Whether the author's code may have variables that launches share, besides those that declarations show."""
-        return any(_HIDDEN_VARIABLES.search(text) for text in self._author_texts())
+        return any(_mentions(_HIDDEN_VARIABLES, text) for text in self._author_texts)
 
     def barrier_word(self) -> str | None:
         """A word of the file or of its headers by which the threads of a block meet, share or know their place."""
@@ -177,6 +177,7 @@ class KernelSource:
         found = (pattern.search(without_comments(text)) for text in texts for pattern in words)
         return next((match[0] for match in found if match), None)
 
+    @cached_property
     def _author_texts(self) -> list[str]:
         """The author's file and the files of the author's that it includes, without comments."""
         own = [data for path, data in self.included() if path in self.includes or INCLUDE_FOLDER not in path.parents]
@@ -186,12 +187,12 @@ class KernelSource:
         """File and line where the author first writes a word; the file alone where that is not found."""
         texts = [(self.path, self.text), *((path, data.decode(errors="replace")) for path, data in self.included())]
         for path, text in texts:
-            found = re.search(rf"\b{re.escape(word)}\b", SourceText(path, text).code)
+            found = re.search(rf"\b{re.escape(word)}\b", source_text(path, text).code)
             if found and INCLUDE_FOLDER not in path.parents:
                 return f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
         return str(self.path)
 
-    @property
+    @cached_property
     def envs_at_once(self) -> int:
         """Number of envs that a CPU may run side by side, in vectors, before it notes how far it has come.
 
@@ -199,7 +200,7 @@ class KernelSource:
         """
         if self.checked or self.envs_per_warp or max(self.threads, default=1) > 1 or self.uses_warp_words():
             return 1
-        return ENVS_AT_ONCE if any(_CHAPTERS[VECTORS].search(text) for text in self._author_texts()) else 1
+        return ENVS_AT_ONCE if any(_mentions(_CHAPTERS[VECTORS], text) for text in self._author_texts) else 1
 
     def host_text(self, warp_size: int) -> str:
         """The C++ that the cpu backend compiles, with warps of ``warp_size`` lanes."""
@@ -215,8 +216,8 @@ class KernelSource:
             settings += "#define WW_WARP_SCHEDULER\n"
         if self.envs_at_once > 1:
             settings += f"#define WW_ENVS_AT_ONCE {self.envs_at_once}\n"
-        texts = self._author_texts()
-        settings += "".join(f"#define {macro}\n" for macro, words in _CHAPTERS.items() if any(map(words.search, texts)))
+        chapters = (m for m, words in _CHAPTERS.items() if any(_mentions(words, text) for text in self._author_texts))
+        settings += "".join(f"#define {macro}\n" for macro in chapters)
         # entries behind the author's text
         entries = "".join(host_entry(s, n) for s, n in zip(self.signatures, threads, strict=True))
         return (
@@ -309,6 +310,18 @@ class KernelSource:
             f"{exported} void* const {host_address(each.name)} = (void*)&{each.name};  // {each.digest}\n"
             for each in self.filled
         )
+
+
+@lru_cache(16 * TEXTS)
+def _mentions(words: re.Pattern[str], text: str) -> bool:
+    """Whether a text has one of some words."""
+    return words.search(text) is not None
+
+
+@lru_cache(TEXTS)
+def _includes_of(text: str) -> list[tuple[str, str]]:
+    """The quote and the name of each file that a text includes."""
+    return _INCLUDE.findall(text)
 
 
 def takes_turns(lanes: int) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.errors import BindError
 from warpworld.managers.declarators import UnreadableError, read_declarator, read_type
-from warpworld.managers.source_text import Excerpt, SourceText, parse, text_of, walk
+from warpworld.managers.source_text import TEXTS, Excerpt, parse, source_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -116,6 +116,12 @@ def read_signatures(path: Path, source: str) -> dict[str, Signature]:
         BindError: a kernel that cannot be bound by name: a template, one in a namespace, two of one name, a parameter
             list with macros, references or defaults in it; or dynamic shared memory.
     """
+    return dict(_kernels(path, source))
+
+
+@functools.lru_cache(TEXTS)
+def _kernels(path: Path, source: str) -> Mapping[str, Signature]:
+    """Read the kernels of a file once, as long as its contents are the same."""
     return _Reader(path, source).kernels()
 
 
@@ -132,7 +138,7 @@ class _Reader:
     """
 
     def __init__(self, path: Path, source: str) -> None:
-        self.file = SourceText(path, source)
+        self.file = source_text(path, source)
 
     def kernels(self) -> dict[str, Signature]:
         file = self.file

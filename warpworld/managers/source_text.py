@@ -25,6 +25,11 @@ _EXTENSIONS = re.compile(r"\b(?:__restrict(?:__)?|__attribute__\s*\(\((?:[^()]|\
 _SPELLINGS = re.compile(r"\b__(const|volatile|signed)(?:__)?\b")
 
 
+# The texts of a process's kernel files, which each world reads again: what is found in one is kept by its contents.
+TEXTS = 512
+
+
+@functools.lru_cache(TEXTS)
 def without_comments(source: str) -> str:
     """C++ text without its comments, strings and characters."""
     return _TEXTUAL.sub(" ", source)
@@ -86,6 +91,12 @@ class SourceText:
             if depth <= 0:
                 return match.start()
         return len(self.code)
+
+
+@functools.lru_cache(TEXTS)
+def source_text(path: Path, source: str) -> SourceText:
+    """A file's text, prepared once as long as its contents are the same."""
+    return SourceText(path, source)
 
 
 # ---- tree-sitter ----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from warpworld.errors import BindError
 from warpworld.managers.c_types import C_TYPES
 from warpworld.managers.declarators import UnreadableError, read_declarator, read_type
 from warpworld.managers.signature import Parameter, Signature, Struct
-from warpworld.managers.source_text import Excerpt, SourceText, blanked, text_of, walk
+from warpworld.managers.source_text import Excerpt, SourceText, blanked, source_text, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -84,9 +84,9 @@ class _Library:
 
     def _definitions(self, name: str) -> Iterator[tuple[SourceText, re.Match[str]]]:
         if self._files is None:
-            self._files = [SourceText(path, text) for path, text in self._read_texts().items()]
+            self._files = [source_text(path, text) for path, text in self._read_texts().items()]
         wanted = re.compile(rf"\b(struct|class|union)\s+{_ALIGNMENT}({name})\s*(?:\bfinal\s*)?([:{{])")
-        for file in self._files:
+        for file in (each for each in self._files if name in each.code):
             yield from ((file, match) for match in wanted.finditer(file.code))
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.cases import often
 from tests.trainers.league.run_configs import RUN_CONFIGS as LEAGUES
 from tests.trainers.test_resumed_runs import DQN, ONE, RUN_CONFIGS, TRAINER
 from warpworld.config import config_from_dict
@@ -139,7 +140,7 @@ def refused() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", often([3], [3, 1]))
 @pytest.mark.parametrize("trajectory", IN_ONE)
 def test_a_run_is_the_same_bit_for_bit(trajectory: str, workers: int) -> None:
     sizes = {**SIZES, "num_workers": workers}

@@ -35,6 +35,7 @@ def fits(counts: np.ndarray, shares: np.ndarray) -> bool:
     return bool(((counts - expected) ** 2 / expected).sum() < bound)
 
 
+@pytest.mark.long
 def test_each_head_explores_by_itself() -> None:
     taken = actions(played(VALUES, 0.3, actions="several"))
     best, others = 0.7 + 0.3 / 3, 0.3 / 3

@@ -124,9 +124,10 @@ class ReplayKernels(Environment):
         rows: int = ROWS
         agents: int = AGENTS
         num_steps: int = 1
-        leaving: int = 1
-        cutting: int = 1
-        masked: int = 1
+        leaving: bool = True
+        cutting: bool = True
+        masked: bool = True
+        masking: bool = True
         n_step: int = 3
         stack: int = 2
         touched: int = 5

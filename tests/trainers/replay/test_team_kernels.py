@@ -37,9 +37,10 @@ class TeamKernels(Environment):
         rows: int = ROWS
         agents: int = AGENTS
         num_steps: int = 2
-        leaving: int = 1
-        cutting: int = 1
-        masked: int = 1
+        leaving: bool = True
+        cutting: bool = True
+        masked: bool = True
+        masking: bool = True
         mean: int = 1
         state_size: int = STATE_SIZE
         slots: int = SLOTS

@@ -5,7 +5,7 @@ from warpworld.trainers.collecting.collector import Collector
 from warpworld.trainers.collecting.episodes import EpisodeStatistics, Finished
 from warpworld.trainers.collecting.finite import refuse_not_finite
 from warpworld.trainers.collecting.history import History, Rows
-from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory, begun, state_array
+from warpworld.trainers.collecting.memory import CUT, CUT_BEFORE, Memory, begun, state_array, state_sizes
 from warpworld.trainers.collecting.metrics import EpisodeMetrics, OwnMetric, own_metrics
 from warpworld.trainers.collecting.outcomes import OPTIONAL, ROW
 from warpworld.trainers.collecting.players import Player, Scripted, Slot, player_of
@@ -45,4 +45,5 @@ __all__ = [
     "player_of",
     "refuse_not_finite",
     "state_array",
+    "state_sizes",
 ]

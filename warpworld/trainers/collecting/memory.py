@@ -54,14 +54,12 @@ class Memory:
         """Compile the kernel that forgets."""
         world, group = self._world, self._group
         leaving = "agent_terminated" in world.data
-        constants = {
-            **{"COUNT": group.size, "AGENT_FIRST": group.first, "AGENT_STRIDE": group.stride},
-            **{"STATE_SIZE": self.state_size, "LEAVING": int(leaving)},
-        }
         aliases = {"state": self.state_name}
         if not leaving:
             aliases["agent_terminated"] = "terminated"  # a placeholder, never read
-        self._functions = world.kernels(SOURCE, constants, aliases=aliases)
+        self._functions = world.kernels(
+            SOURCE, {"NUM_AGENTS": 1}, state_sizes(world, group, self.state_size), aliases=aliases
+        )
         self._kernel = "forget_cut" if CUT in world.data else "forget"
         lanes = min(-(-group.size * self.state_size // WARP) * WARP, MAX_THREADS_PER_ENV)
         self._functions.build([Kernel(self._kernel, (1, lanes))])
@@ -110,6 +108,15 @@ class Memory:
 def state_array(group: str) -> str:
     """Name of the array with a group's recurrent state; it exists where the group has a memory."""
     return f"recurrent_state_{group}"
+
+
+def state_sizes(world: World, group: Group, state_size: int) -> dict[str, int]:
+    """Numbers by which kernels find the states of a group's agents, see ``states.cuh``."""
+    return {
+        **{"group_size": group.size, "group_first": group.first, "group_stride": group.stride},
+        **{"world_agents": world.num_agents, "state_size": state_size},
+        "leaving": "agent_terminated" in world.data,
+    }
 
 
 def _record_cuts(world: World) -> None:

@@ -56,9 +56,9 @@ class Priorities:
         self._world, self.batch_size, self.alpha, self._processes = world, batch_size, alpha, processes
         self.items = -(-blocks * block // FAN**2) * FAN**2
         self.aliases = self._add_arrays(name, blocks)
-        sizes = {"ITEMS": self.items, "BLOCKS": blocks, "BLOCK": block, "BATCH": batch_size}
-        constants = {**sizes, "NUM_AGENTS": 1, "SMALLEST_PRIORITY": SMALLEST_PRIORITY}
-        source, scalars = KERNELS / "priorities.cu", {"alpha": alpha}
+        sizes = {"items": self.items, "blocks": blocks, "block": block, "batch": batch_size}
+        constants = {"NUM_AGENTS": 1, "SMALLEST_PRIORITY": SMALLEST_PRIORITY}
+        source, scalars = KERNELS / "priorities.cu", {"alpha": alpha, **sizes}
         self._kernels = world.kernels(source, constants, scalars=scalars, aliases=self.aliases)
         lanes = dict.fromkeys(self._kernels.signatures, lanes_for(max(batch_size, block), world.num_envs))
         lanes |= dict.fromkeys(("find_largest", "find_smallest"), lanes_for(batch_size, 1))  # env 0's do it all

@@ -132,7 +132,8 @@ class Replay(Recorder):
             "REWARD_CLIP": float(sizes.reward_clip),
             "SMALLEST_PRIORITY": SMALLEST_PRIORITY,
         }
-        known, numbers = {**self.ring.constants, **of_draws, **constants}, {"gamma": sizes.gamma, "alpha": sizes.alpha}
+        known = {**self.ring.constants, **of_draws, **constants}
+        numbers = {**self.ring.sizes_of(known), "gamma": sizes.gamma, "alpha": sizes.alpha}
         path = KERNELS / source
         self._kernels = world.kernels(path, known, scalars={**numbers, **scalars}, aliases=self._aliases)
         lanes = lanes_for(max(work, world.num_envs * self.items_per_env), world.num_envs)

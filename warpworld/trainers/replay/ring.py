@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from warpworld.environment import Array, Kernel
 from warpworld.errors import ConfigError
-from warpworld.managers import Copy, Kept, Step
+from warpworld.managers import Copy, Kept, Number, Step
 from warpworld.trainers.collecting import OPTIONAL, Actor, Collector, refuse_not_finite
 from warpworld.trainers.replay.policy_agents import PolicyAgents
 from warpworld.trainers.replay.priorities import KERNELS, add_arrays, lanes_for
@@ -77,6 +77,13 @@ class Ring:
             "MASKED": int("agent_mask" in self._optional),
         }
 
+    @staticmethod
+    def sizes_of(constants: Mapping[str, Number]) -> dict[str, Number]:
+        """Fields of ``Ring`` in ``cuda/ring.cuh``, for kernels that are compiled with constants such as these."""
+        flags = {"leaving": "LEAVING", "cutting": "CUTTING", "masking": "MASKED"}
+        numbers = {"rows": constants["ROWS"], "agents": constants["AGENTS"]}
+        return numbers | {field: bool(constants[name]) for field, name in flags.items()}
+
     def _add_arrays(self) -> dict[str, str]:
         """Add what is carried on and the rows."""
         policy_agents, lead = self.policy_agents, (self.rows, self._world.num_envs)
@@ -117,7 +124,8 @@ class Ring:
 
     def _build(self) -> None:
         world = self._world
-        self._kernels = world.kernels(KERNELS / "ring.cu", self.constants, aliases=self.aliases)
+        sizes = {**self.sizes_of(self.constants), "num_steps": self._collector.num_steps}
+        self._kernels = world.kernels(KERNELS / "ring.cu", {"NUM_AGENTS": 1}, sizes, aliases=self.aliases)
         lanes = lanes_for(world.num_envs * self.policy_agents.size, world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in self._kernels.signatures])
 

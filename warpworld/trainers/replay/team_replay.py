@@ -83,7 +83,9 @@ class TeamReplay(TransitionReplay):
         super().build(source, {**constants, "AGENTS": 1, "LEAVING": 0, "CUTTING": 0, "MASKED": 0}, work, **scalars)
         world, aliases = self.world, {**self.aliases, **self.ring.aliases}
         own = {"BATCH": self.sizes.batch_size, "MEAN": int(self.sizes.mean_reward)}
-        self._of_teams = world.kernels(KERNELS / "teams.cu", {**self.ring.constants, **own}, aliases=aliases)
+        of_ring = self.ring.constants
+        known, numbers = {**of_ring, **own}, self.ring.sizes_of(of_ring)
+        self._of_teams = world.kernels(KERNELS / "teams.cu", known, numbers, aliases=aliases)
         lanes = lanes_for(max(work, world.num_envs) * self.policy_agents.size, world.num_envs)
         self._of_teams.build([Kernel(name, lanes, own_env_only=False) for name in self._of_teams.signatures])
 

@@ -97,7 +97,7 @@ class TeamWindowReplay(WindowReplay):
     ) -> FunctionManager:
         """Compile kernels that know a team's agents."""
         world, aliases = self.world, {**self.aliases, **self.ring.aliases}
-        kernels = world.kernels(KERNELS / source, constants, aliases=aliases)
+        kernels = world.kernels(KERNELS / source, constants, self.ring.sizes_of(constants), aliases=aliases)
         lanes = lanes_for(max(work, world.num_envs), world.num_envs)
         kernels.build([Kernel(name, lanes, own_env_only=False) for name in names])
         return kernels

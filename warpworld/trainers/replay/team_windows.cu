@@ -11,7 +11,7 @@ struct Drawn {
   const float* batch_shares;
 
   __device__ int env(int i, int num_envs) const { return batch_items[i] % num_envs; }
-  __device__ int row(int i, int t, int num_envs) const { return row_after(batch_items[i] / num_envs * STRIDE, t); }
+  __device__ int row(int i, int t, int num_envs) const { return row_after(batch_items[i] / num_envs * STRIDE, t, ROWS); }
   // where nothing could be drawn there are zeros; nothing is learnt from them
   __device__ bool is_drawn(int i) const { return batch_shares[i] > 0.0f; }
 };

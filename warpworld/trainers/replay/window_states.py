@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from warpworld.environment import Group, Kernel
 from warpworld.managers import FunctionManager, Step
-from warpworld.trainers.collecting import CUT, CUT_BEFORE, Memory
+from warpworld.trainers.collecting import CUT, CUT_BEFORE, Memory, state_sizes
 from warpworld.trainers.replay.priorities import KERNELS, lanes_for
 from warpworld.trainers.replay.ring import Ring
 from warpworld.world import World
@@ -31,18 +31,12 @@ class WindowStates:
         """Keep the states of a group of the policy."""
         world, policy_agents = self._world, self._ring.policy_agents
         leaving, cutting = "agent_terminated" in world.data, CUT in world.data
-        constants = {
-            "NUM_AGENTS": 1,
-            "POLICY_AGENTS": policy_agents.size,
-            "FIRST_POLICY_AGENT": policy_agents.first(group.name),
-            "COUNT": group.size,
-            "AGENT_FIRST": group.first,
-            "AGENT_STRIDE": group.stride,
-            "ALL_AGENTS": world.num_agents,
-            "STATE_SIZE": self._state_size,
-            "STRIDE": self._stride,
-            "LEAVING": int(leaving),
-            "CUTTING": int(cutting),
+        sizes = {
+            **state_sizes(world, group, self._state_size),
+            "policy_agents": policy_agents.size,
+            "first_policy_agent": policy_agents.first(group.name),
+            "stride": self._stride,
+            "cutting": cutting,
         }
         # arrays
         aliases = {"state": memory.state_name, "row": self._ring.aliases["row"]}
@@ -50,7 +44,7 @@ class WindowStates:
         unread = [*(() if leaving else ("agent_terminated",)), *(() if cutting else (CUT, CUT_BEFORE))]
         aliases |= dict.fromkeys(unread, "terminated")  # a placeholder, never read
         # the kernel, which shares the states' numbers among lanes
-        kernels = world.kernels(KERNELS / "window_states.cu", constants, aliases=aliases)
+        kernels = world.kernels(KERNELS / "window_states.cu", {"NUM_AGENTS": 1}, sizes, aliases=aliases)
         lanes = lanes_for(world.num_envs * group.size * self._state_size, world.num_envs)
         kernels.build([Kernel("keep_states", lanes)])
         self._of_groups.append(kernels)

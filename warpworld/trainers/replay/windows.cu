@@ -26,7 +26,7 @@ __device__ inline float first_leaf(const Ring& ring, const unsigned char* takes_
   int count = 0;
   float largest = 0.0f, sum = 0.0f;
   for (int t = 0; t < TRAIN; ++t) {
-    const int row = row_after(start, BURN_IN + t);
+    const int row = row_after(start, BURN_IN + t, ROWS);
     if (!is_learnt(ring, takes_part, row, env, agent)) continue;
     count += 1;
     if (!ACTORS_PRIORITY) break;
@@ -76,7 +76,7 @@ struct Drawn {
   __device__ int agent(int i) const { return batch_items[i] % AGENTS; }
   __device__ int env(int i, int num_envs) const { return batch_items[i] / AGENTS % num_envs; }
   __device__ int slot(int i, int num_envs) const { return batch_items[i] / AGENTS / num_envs; }
-  __device__ int row(int i, int t, int num_envs) const { return row_after(slot(i, num_envs) * STRIDE, t); }
+  __device__ int row(int i, int t, int num_envs) const { return row_after(slot(i, num_envs) * STRIDE, t, ROWS); }
   // where nothing could be drawn there are zeros; nothing is learnt from them
   __device__ bool is_drawn(int i) const { return batch_shares[i] > 0.0f; }
 };
