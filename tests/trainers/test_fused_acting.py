@@ -39,7 +39,7 @@ def declared(config: Any) -> Collector:
 
 
 WHY = {
-    "it remembers": agent(model={"recurrent": "lstm"}),
+    "its memory is a Transformer": agent(model={"recurrent": "transformer", "recurrent_heads": 2}),
     "its model is a MultiInput, not the plain MLP": agent(model={"type": "multi_input"}),
     "its actor has widths 4 - 129 - 2; the kernel takes up to 512 inputs and 2 hidden layers": agent((129,)),
     "its actor has widths 4 - 3 - 3 - 3 - 2": agent((3, 3, 3)),
@@ -83,11 +83,20 @@ def test_required_on_cuda_is_kept_where_all_policies_act_in_the_kernel() -> None
     assert not Trainer(config_of(fused=False, agent=agent())).collector.kernels
 
 
+PLAYED = {
+    "perceptrons": ("tag_gridworld", {"tagger": agent((32, 32)), "runner": agent((32, 32))}),
+    "a minimal GRU": ("recall", {"agent": agent(model={"hidden_sizes": [8], "recurrent": "mingru"})}),
+    "a GRU": ("recall", {"agent": agent(model={"hidden_sizes": [8], "recurrent": "gru"})}),
+}
+
+
 @pytest.mark.stand_in
 @pytest.mark.long
-def test_a_step_with_its_policies_is_three_launches(stand_in: StandIn) -> None:
-    """Of the packaged config: policies, step, reset; and no operation of torch's."""
-    trainer = Trainer(config_of("tag_gridworld", tagger=agent((32, 32)), runner=agent((32, 32))))
+@pytest.mark.parametrize("played", PLAYED)
+def test_a_step_with_its_policies_is_three_launches(played: str, stand_in: StandIn) -> None:
+    """Of the packaged configs: policies, step, reset; and no operation of torch's."""
+    name, policies = PLAYED[played]
+    trainer = Trainer(config_of(name, **policies))
     collector = trainer.collector
     acting = collector.acting()
     acting._begin()
