@@ -107,3 +107,38 @@ def test_a_step_with_its_policies_is_three_launches(played: str, stand_in: Stand
     assert [launch.name for launch in launches] == ["ww_entry_act", "ww_entry_step", "ww_entry_reset"] * 4
     assert not calls.counts
     assert trainer.world["rollout_row"].item() == 3
+
+
+MEMORY = {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 6}
+RECORDED = ("observations", "actions", "log_probs", "first_state")
+REMEMBERING = {
+    "a critic of its own": agent(algorithm="mappo", model=MEMORY),
+    "a critic that remembers": agent(algorithm="mappo", model={**MEMORY, "recurrent": "mingru"}, recurrent_critic=True),
+    "values in other units": agent(model=MEMORY, normalise_returns="popart"),
+}
+
+
+@pytest.mark.cuda_backend
+@pytest.mark.long
+@pytest.mark.parametrize("kind", REMEMBERING)
+def test_a_run_with_a_memory_records_what_torch_would(kind: str) -> None:
+    """Also with other weights, from states in the middle of episodes."""
+    configs = [config_of("particles_spread", fused, agent=REMEMBERING[kind]) for fused in (True, False)]
+    trainers = [Trainer(config) for config in configs]
+    assert [len(trainer.collector.kernels) for trainer in trainers] == [1, 0]
+    for _ in range(2):
+        for trainer in trainers:
+            policy, generator = trainer.policies["agent"], torch.Generator().manual_seed(3)
+            assert policy is not None
+            for weights in policy.parameters():
+                weights.detach().add_((0.2 * torch.randn(weights.shape, generator=generator)).to(weights.device))
+            if policy.value_scale is not None:
+                policy.value_scale.mean.add_(2.0)
+                policy.value_scale.deviation.mul_(3.0)
+            trainer.collector.collect()
+        of_memory = (
+            ["values"] if REMEMBERING[kind].get("algorithm") != "mappo" else []
+        )  # which says no values as it acts
+        for name in (*(f"rollout_{what}_agent" for what in (*RECORDED, *of_memory)), "recurrent_state_agent"):
+            found, expected = (trainer.world[name] for trainer in trainers)
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
