@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import torch
+from dataclasses import replace
 
-from warpworld.policies import Policy
+import torch
+from torch import Tensor
+
+from warpworld.policies import Policy, RecurrentPolicy
+from warpworld.trainers.collecting import Trajectories, begun
 from warpworld.trainers.collecting.rollout import Rollout
 from warpworld.trainers.trainer import Trainer
 
@@ -13,7 +17,9 @@ from .clock import measure
 from .part import Context
 
 PENDULUM = Case("pendulum", {}, num_envs=16384, policies={"agent": ("agent",)})
-CASES = (TAG_GRIDWORLD.smaller(2000, GRAPH_STEPS), CARTPOLE, PENDULUM)
+RECALL = Case("recall", {}, num_envs=256, num_steps=22, hidden_sizes=(32,), policies={"agent": ("agent",)})
+REMEMBERING = tuple(replace(RECALL, recurrent=cell) for cell in ("mingru", "gru", "lstm"))
+CASES = (TAG_GRIDWORLD.smaller(2000, GRAPH_STEPS), CARTPOLE, PENDULUM, *REMEMBERING)
 LARGEST_ERROR = 1e-5  # of a log-probability
 
 
@@ -21,23 +27,27 @@ def compare(context: Context) -> None:
     """A rollout's log-probabilities are those of torch's networks; then the seconds of a step, both ways."""
     said = []
     cases = [case.smaller(8, 4) for case in CASES] if context.quick else CASES
-    for case in context.in_time(cases, lambda case: case.name):
+    for case in context.in_time(cases, _name):
         fused, plain = (_trainer(case, context.device, fused) for fused in (True, False))
         if context.device == "cuda" and not fused.collector.kernels:
-            context.wrong(f"{case.name}: no kernel acts; the log says why")
+            context.wrong(f"{_name(case)}: no kernel acts; the log says why")
             continue
         fused.collector.collect()
         error = max(_error(fused, group) for group in fused.collector.actors)
         if not error <= LARGEST_ERROR:
-            context.wrong(f"{case.name}: log-probabilities are {error:.2g} from torch's, expected {LARGEST_ERROR:g}")
+            context.wrong(f"{_name(case)}: log-probabilities are {error:.2g} from torch's, expected {LARGEST_ERROR:g}")
         window = 0.01 if context.quick else 0.1
         kernel, torchs = (
             measure(each.collector.collect, context.device, window, 3).median / case.num_steps
             for each in (fused, plain)
         )
-        said.append(f"{case.name} {torchs / kernel:.2f} times as fast")
-        context.row(world=case.name, num_envs=case.num_envs, error=error, kernel_seconds=kernel, torch_seconds=torchs)
+        said.append(f"{_name(case)} {torchs / kernel:.2f} times as fast")
+        context.row(world=_name(case), num_envs=case.num_envs, error=error, kernel_seconds=kernel, torch_seconds=torchs)
     context.holds(f"rollout steps beside torch's networks: {', '.join(said)}")
+
+
+def _name(case: Case) -> str:
+    return case.name if case.recurrent is None else f"{case.name} with {case.recurrent}"
 
 
 def _trainer(case: Case, device: str, fused: bool) -> Trainer:
@@ -54,6 +64,17 @@ def _error(trainer: Trainer, group: str) -> float:
     policy, seen = trainer.collector.actors[group].policy, trainer.collector.shared(Rollout).trajectories(group)
     assert isinstance(policy, Policy)
     with torch.no_grad():
-        outputs = policy.outputs(seen.observations)
+        outputs = _outputs(policy, seen)
         expected, _ = policy.distribution.log_prob_and_entropy(outputs, seen.actions, seen.action_masks)
     return float((seen.log_probs - expected).abs().max())
+
+
+def _outputs(policy: Policy, seen: Trajectories) -> Tensor:
+    """What torch's networks give for a rollout's observations, (T, num_envs, n, numbers)."""
+    if not isinstance(policy, RecurrentPolicy):
+        return policy.outputs(seen.observations)
+    lead = seen.observations.shape[:3]
+    assert seen.first_state is not None
+    ends = seen.terminated, seen.truncated, seen.agent_terminated, lead[2], seen.agent_truncated, seen.first_cut
+    sequences = seen.observations.flatten(1, 2), seen.first_state.flatten(0, 1), begun(*ends)[:-1].flatten(1)
+    return policy.replay(*sequences)[0].view(*lead, -1)

@@ -40,6 +40,7 @@ class Case:
         policies: groups that each policy plays.
         learning_rate: by policy.
         max_grad_norm: longest gradient.
+        recurrent: cell of a memory as wide as the last hidden layer; None for none.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Case:
     policies: Mapping[str, tuple[str, ...]] | None = None
     learning_rate: float = 1e-3
     max_grad_norm: float = 0.5
+    recurrent: str | None = None
 
     def smaller(self, num_envs: int, num_steps: int, **params: Any) -> Case:
         """The same with other sizes."""
@@ -147,7 +149,9 @@ def config_of(
         trainer["graph_steps"] = graph_steps
     entry: dict[str, Any] = {"algorithm": "random"}
     if learns:
-        model = {"type": "mlp", "hidden_sizes": list(case.hidden_sizes), "activation": "relu"}
+        model: dict[str, Any] = {"type": "mlp", "hidden_sizes": list(case.hidden_sizes), "activation": "relu"}
+        if case.recurrent is not None:
+            model |= {"recurrent": case.recurrent, "recurrent_size": case.hidden_sizes[-1]}
         entry = {
             "algorithm": "a2c",
             "model": model,

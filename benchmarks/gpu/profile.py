@@ -3,7 +3,7 @@
 One of the trainer's own iterations is recorded, and shares are of its length under the profiler, which is longer than
 without; both are reported. Kernels are distinguished by their names: those of the world and its draws are the
 package's own, what follows the last of them is the update's, and before it torch's are the policy's, with the one that
-advances the row. Copies and fills of the rollout and the adding up of episodes are other things.
+advances the row and those of a memory. Copies and fills of the rollout and the adding up of episodes are other things.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ SAMPLERS = ("ww_entry_sample", "ww_entry_act")
 ENV = ("ww_entry_step", "ww_entry_reset", "ww_entry_idle")  # idle: the world's own work with no kernel behind it
 UPDATE = tuple(
     f"ww_entry_{name}"
-    for name in ("estimate", "moments", "losses", "diagnose", "backward", "draw_keys", "draw_orders", "learn_passes")
+    for name in (
+        *("estimate", "moments", "losses", "diagnose", "backward", "draw_keys", "draw_orders"),
+        *("learn_passes", "learn_sequences", "means", "mean_gradients", "take_step"),
+    )
 )
+MEMORY = ("ww_entry_remember", "ww_entry_forget")  # the policy's as it acts, the update's behind the rollout
 OURS = "ww_"  # how all kernels that the package emits begin
 FILL = "FillFunctor"  # of torch's zero_(), which no policy calls
 WARM_UP, REPEATS = 3, 5
@@ -98,6 +102,8 @@ def _kind(event: Event, is_update: bool) -> str:
         return "env"
     if event.name.startswith(UPDATE):
         return "update"
+    if event.name.startswith(MEMORY):
+        return "update" if is_update else "policy"
     if event.name.startswith(OURS):
         return "other"
     if is_update:

@@ -16,7 +16,9 @@ import warpworld
 from tests.cases import often
 from tests.hybrid import MaskedHybrid
 from tests.toys import box, environment
+from tests.trainers import acting_memories
 from tests.trainers.acting import Kinds, declared
+from tests.trainers.recall import Lives
 from tests.trainers.recorded import Recorded
 from tests.trainers.small_worlds import Relay
 from warpworld import Environment, Group, Kernel, World
@@ -151,9 +153,32 @@ ACTING: dict[str, tuple[Callable[[], Environment], dict[str, Any]]] = {
 }
 
 
+# those that remember: an environment, and what their networks are
+REMEMBERING_ACTORS: dict[str, tuple[Callable[[], Environment], dict[str, Any]]] = {
+    "a minimal GRU": (
+        lambda: get_environment("recall")(),
+        {"cells": ["mingru"], "recurrent_size": 32, "hidden_sizes": [32]},
+    ),
+    "a GRU": (lambda: get_environment("recall")(), {"cells": ["gru"], "recurrent_size": 10, "hidden_sizes": [64]}),
+    "an LSTM": (lambda: get_environment("recall")(), {"cells": ["lstm"], "recurrent_size": 8, "hidden_sizes": []}),
+    "wide layers of all cells": (
+        Kinds,
+        {"cells": ["mingru", "gru", "lstm"], "recurrent_size": 128, "recurrent_layers": 2, "hidden_sizes": [128, 128]},
+    ),
+    "two agents of three": (
+        lambda: Lives(dying=0.1, cutting=0.1),
+        {"cells": ["mingru"], "recurrent_size": 32, "recurrent_layers": 3, "hidden_sizes": [64, 64]},
+    ),
+    "groups of small cells": (
+        lambda: Lives(dying=0.1, cutting=0.1),
+        {"cells": ["mingru", "gru"], "recurrent_size": 10, "recurrent_layers": 2, "normalise_observations": True},
+    ),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shares_warps", often([False], [False, True]))
-@pytest.mark.parametrize("way", ACTING)
+@pytest.mark.parametrize("way", [*ACTING, *REMEMBERING_ACTORS])
 def test_policies_that_act_in_a_kernel(
     way: str,
     shares_warps: bool,
@@ -163,8 +188,14 @@ def test_policies_that_act_in_a_kernel(
 ) -> None:
     monkeypatch.setattr(CpuBackend, "side_by_side", True)  # as many threads as on a GPU
     monkeypatch.setattr(acting_kernel, "LEAST_BYTES_SHARED", 0 if shares_warps else 1 << 60)
-    made, kinds = ACTING[way]
-    declared(World(made(), num_envs=2, device="cpu"), fuse=True, **kinds)
+    if way in ACTING:
+        made, kinds = ACTING[way]
+        declared(World(made(), num_envs=2, device="cpu"), fuse=True, **kinds)
+    else:
+        made, kinds = REMEMBERING_ACTORS[way]
+        monkeypatch.setattr(acting_kernel, "MOST_BYTES_READ", 1 << 60)
+        many = 70_000 if shares_warps else 2  # so many have few registers each
+        acting_memories.declared(World(made(), num_envs=many, device="cpu"), fuse=True, **kinds)
     source = sources[-1]
     assert source.path.name == "perceptrons.cu" and source.envs_per_warp == 0
     if source.constants["LANE_PER_AGENT"]:  # these share warps on a GPU

@@ -39,7 +39,7 @@ def declared(config: Any) -> Collector:
 
 
 WHY = {
-    "it remembers": agent(model={"recurrent": "lstm"}),
+    "its memory is a Transformer": agent(model={"recurrent": "transformer", "recurrent_heads": 2}),
     "its model is a MultiInput, not the plain MLP": agent(model={"type": "multi_input"}),
     "its actor has widths 4 - 129 - 2; the kernel takes up to 512 inputs and 2 hidden layers": agent((129,)),
     "its actor has widths 4 - 3 - 3 - 3 - 2": agent((3, 3, 3)),
@@ -83,11 +83,20 @@ def test_required_on_cuda_is_kept_where_all_policies_act_in_the_kernel() -> None
     assert not Trainer(config_of(fused=False, agent=agent())).collector.kernels
 
 
+PLAYED = {
+    "perceptrons": ("tag_gridworld", {"tagger": agent((32, 32)), "runner": agent((32, 32))}),
+    "a minimal GRU": ("recall", {"agent": agent(model={"hidden_sizes": [8], "recurrent": "mingru"})}),
+    "a GRU": ("recall", {"agent": agent(model={"hidden_sizes": [8], "recurrent": "gru"})}),
+}
+
+
 @pytest.mark.stand_in
 @pytest.mark.long
-def test_a_step_with_its_policies_is_three_launches(stand_in: StandIn) -> None:
-    """Of the packaged config: policies, step, reset; and no operation of torch's."""
-    trainer = Trainer(config_of("tag_gridworld", tagger=agent((32, 32)), runner=agent((32, 32))))
+@pytest.mark.parametrize("played", PLAYED)
+def test_a_step_with_its_policies_is_three_launches(played: str, stand_in: StandIn) -> None:
+    """Of the packaged configs: policies, step, reset; and no operation of torch's."""
+    name, policies = PLAYED[played]
+    trainer = Trainer(config_of(name, **policies))
     collector = trainer.collector
     acting = collector.acting()
     acting._begin()
@@ -98,3 +107,38 @@ def test_a_step_with_its_policies_is_three_launches(stand_in: StandIn) -> None:
     assert [launch.name for launch in launches] == ["ww_entry_act", "ww_entry_step", "ww_entry_reset"] * 4
     assert not calls.counts
     assert trainer.world["rollout_row"].item() == 3
+
+
+MEMORY = {"hidden_sizes": [8], "recurrent": "gru", "recurrent_size": 6}
+RECORDED = ("observations", "actions", "log_probs", "first_state")
+REMEMBERING = {
+    "a critic of its own": agent(algorithm="mappo", model=MEMORY),
+    "a critic that remembers": agent(algorithm="mappo", model={**MEMORY, "recurrent": "mingru"}, recurrent_critic=True),
+    "values in other units": agent(model=MEMORY, normalise_returns="popart"),
+}
+
+
+@pytest.mark.cuda_backend
+@pytest.mark.long
+@pytest.mark.parametrize("kind", REMEMBERING)
+def test_a_run_with_a_memory_records_what_torch_would(kind: str) -> None:
+    """Also with other weights, from states in the middle of episodes."""
+    configs = [config_of("particles_spread", fused, agent=REMEMBERING[kind]) for fused in (True, False)]
+    trainers = [Trainer(config) for config in configs]
+    assert [len(trainer.collector.kernels) for trainer in trainers] == [1, 0]
+    for _ in range(2):
+        for trainer in trainers:
+            policy, generator = trainer.policies["agent"], torch.Generator().manual_seed(3)
+            assert policy is not None
+            for weights in policy.parameters():
+                weights.detach().add_((0.2 * torch.randn(weights.shape, generator=generator)).to(weights.device))
+            if policy.value_scale is not None:
+                policy.value_scale.mean.add_(2.0)
+                policy.value_scale.deviation.mul_(3.0)
+            trainer.collector.collect()
+        of_memory = (
+            ["values"] if REMEMBERING[kind].get("algorithm") != "mappo" else []
+        )  # which says no values as it acts
+        for name in (*(f"rollout_{what}_agent" for what in (*RECORDED, *of_memory)), "recurrent_state_agent"):
+            found, expected = (trainer.world[name] for trainer in trainers)
+            torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)

@@ -1,9 +1,9 @@
 // Small perceptrons, evaluated for the agents of an env by all of its lanes.
 //
 // Weights lie as (inputs, units), and the biases follow. There are two ways through a layer:
-//  - run_layers: neighbouring lanes have neighbouring units, and read neighbouring weights. A lane takes one unit for TILE
+//  - run_layer: neighbouring lanes have neighbouring units, and read neighbouring weights. A lane takes one unit for TILE
 //    agents at a time, and reads each of its weights once for them. An env has lanes of its own for it.
-//  - run_layers_in_place: an env has a lane for each agent, and shares a warp with other envs. A lane takes several units
+//  - run_layer_in_place: an env has a lane for each agent, and shares a warp with other envs. A lane takes several units
 //    of one agent at a time. The lanes of a warp have the same units, so that they read the same weights at once.
 // Both add up in the same order.
 #pragma once
@@ -19,16 +19,18 @@ __device__ inline float activated(float x) {
   return ACTIVATION == Activation::tanh ? tanhf(x) : x;
 }
 
-// What a layer reads: number i of an agent, (agents, SIZE).
-template <int SIZE>
+// What a layer reads: number i of an agent, SIZE of them, STRIDE numbers from one agent's to the next one's.
+template <int SIZE, int STRIDE = SIZE>
 struct Numbers {
+  static constexpr int size = SIZE;
   const float* rows;
-  __device__ float at(int agent, int i) const { return rows[agent * SIZE + i]; }
+  __device__ float at(int agent, int i) const { return rows[agent * STRIDE + i]; }
 };
 
 // The same, shifted and scaled by a normaliser and cut off at +-10, as policies/inputs/normaliser.py does.
 template <int SIZE>
 struct Normalised {
+  static constexpr int size = SIZE;
   const float* rows;
   const float* mean;
   const float* scale;
@@ -80,15 +82,16 @@ __device__ void read_units(const float* numbers, int first, float (&read)[COUNT]
 }
 
 // One layer for AGENTS agents, whose outputs are written to `numbers`, (agents, STRIDE), where the inputs may lie: all
-// sums are complete before any is written. All lanes of the env call it. Returns where the next layer's weights begin.
-template <int INPUTS, int UNITS, int AGENTS, int STRIDE, bool ALIGNED, Activation ACTIVATION, class Inputs>
-__device__ const float* run_layer_in_place(const float* weights, const Inputs& inputs, float* numbers) {
+// sums are complete before any is written. All lanes of the env call it, and no barrier follows the outputs. ALIGNED:
+// whether the weights begin at a multiple of 16 bytes.
+template <int UNITS, int AGENTS, int STRIDE, bool ALIGNED, Activation ACTIVATION, class Inputs>
+__device__ void run_layer_in_place(const float* weights, const Inputs& inputs, float* numbers) {
   using Own = Turns<AGENTS, UNITS>;
-  const float* biases = weights + INPUTS * UNITS;
+  const float* biases = weights + Inputs::size * UNITS;
   float sums[Own::count][Own::width];
   for (int turn = 0; turn < Own::count; ++turn)
     read_units<UNITS, Own::width, ALIGNED>(biases, Own::unit(turn), sums[turn]);
-  for (int i = 0; i < INPUTS; ++i) {
+  for (int i = 0; i < Inputs::size; ++i) {
     for (int turn = 0; turn < Own::count; ++turn) {
       const float input = inputs.at(Own::agent(turn), i);
       float read[Own::width];
@@ -105,71 +108,23 @@ __device__ const float* run_layer_in_place(const float* weights, const Inputs& i
       if (unit < UNITS) outputs[unit] = activated<ACTIVATION>(sums[turn][k]);
     }
   }
-  sync_env();  // orders the outputs before what reads them
-  return biases + UNITS;
-}
-
-// As run_layers, in `numbers` of (agents, STRIDE), which hold the outputs at last. ALIGNED: whether the weights begin at
-// a multiple of 16 bytes.
-template <int FEATURES, int HIDDEN_1, int HIDDEN_2, int OUTPUTS, int AGENTS, int STRIDE, bool ALIGNED,
-          Activation ACTIVATION, class Inputs>
-__device__ void run_layers_in_place(const float* weights, const Inputs& inputs, float* numbers) {
-  const Numbers<STRIDE> hidden{numbers};
-  if constexpr (HIDDEN_1 == 0) {
-    run_layer_in_place<FEATURES, OUTPUTS, AGENTS, STRIDE, ALIGNED, Activation::none>(weights, inputs, numbers);
-  } else {
-    constexpr bool second_is_aligned = ALIGNED && (FEATURES + 1) * HIDDEN_1 % 4 == 0;
-    weights = run_layer_in_place<FEATURES, HIDDEN_1, AGENTS, STRIDE, ALIGNED, ACTIVATION>(weights, inputs, numbers);
-    if constexpr (HIDDEN_2 == 0) {
-      run_layer_in_place<HIDDEN_1, OUTPUTS, AGENTS, STRIDE, second_is_aligned, Activation::none>(weights, hidden, numbers);
-    } else {
-      constexpr bool third_is_aligned = second_is_aligned && (HIDDEN_1 + 1) * HIDDEN_2 % 4 == 0;
-      weights = run_layer_in_place<HIDDEN_1, HIDDEN_2, AGENTS, STRIDE, second_is_aligned, ACTIVATION>(weights, hidden,
-                                                                                                      numbers);
-      run_layer_in_place<HIDDEN_2, OUTPUTS, AGENTS, STRIDE, third_is_aligned, Activation::none>(weights, hidden, numbers);
-    }
-  }
 }
 
 // ---- neighbouring lanes for neighbouring units -----------------------------------------------------------------------
-// One layer, for the first `count` agents: outputs (agents, UNITS). No barrier is in it. Returns where the next layer's
-// weights begin.
-template <int INPUTS, int UNITS, int TILE, Activation ACTIVATION, class Inputs>
-__device__ const float* run_layer(const float* weights, const Inputs& inputs, int count, float* outputs) {
-  const float* biases = weights + INPUTS * UNITS;
+// One layer, for the first `count` agents: outputs (agents, UNITS). No barrier is in it.
+template <int UNITS, int TILE, Activation ACTIVATION, class Inputs>
+__device__ void run_layer(const float* weights, const Inputs& inputs, int count, float* outputs) {
+  const float* biases = weights + Inputs::size * UNITS;
   const int tiles = (count + TILE - 1) / TILE;
   for (int item = lane(); item < tiles * UNITS; item += num_lanes()) {
     const int unit = item % UNITS, first = item / UNITS * TILE;
     float sums[TILE];
     for (int k = 0; k < TILE; ++k) sums[k] = biases[unit];
-    for (int i = 0; i < INPUTS; ++i) {
+    for (int i = 0; i < Inputs::size; ++i) {
       const float weight = weights[i * UNITS + unit];
       for (int k = 0; k < TILE; ++k) sums[k] += weight * inputs.at(min(first + k, count - 1), i);
     }
     for (int k = 0; k < TILE; ++k)
       if (first + k < count) outputs[(first + k) * UNITS + unit] = activated<ACTIVATION>(sums[k]);
-  }
-  return biases + UNITS;
-}
-
-// Up to two hidden layers, whose width is 0 where there is none, and the layer of outputs. `hidden` has room for
-// (agents, HIDDEN_1 + HIDDEN_2). All lanes of the env call it, and no barrier follows the last layer.
-template <int FEATURES, int HIDDEN_1, int HIDDEN_2, int OUTPUTS, int TILE, Activation ACTIVATION, class Inputs>
-__device__ void run_layers(const float* weights, const Inputs& inputs, int count, int room, float* hidden,
-                           float* outputs) {
-  if constexpr (HIDDEN_1 == 0) {
-    run_layer<FEATURES, OUTPUTS, TILE, Activation::none>(weights, inputs, count, outputs);
-  } else {
-    weights = run_layer<FEATURES, HIDDEN_1, TILE, ACTIVATION>(weights, inputs, count, hidden);
-    sync_env();  // orders the hidden layer before what reads it
-    const Numbers<HIDDEN_1> first{hidden};
-    if constexpr (HIDDEN_2 == 0) {
-      run_layer<HIDDEN_1, OUTPUTS, TILE, Activation::none>(weights, first, count, outputs);
-    } else {
-      float* second = hidden + room * HIDDEN_1;
-      weights = run_layer<HIDDEN_1, HIDDEN_2, TILE, ACTIVATION>(weights, first, count, second);
-      sync_env();  // orders the second hidden layer before what reads it
-      run_layer<HIDDEN_2, OUTPUTS, TILE, Activation::none>(weights, Numbers<HIDDEN_2>{second}, count, outputs);
-    }
   }
 }

@@ -19,6 +19,9 @@ from benchmarks.gpu.profile import gaps_of, kinds_of, shares_of
 from benchmarks.gpu.sanitizer import read_errors
 from benchmarks.gpu.summary import print_summary
 from benchmarks.gpu.trace import Event
+from warpworld.managers.kernel_source import OWN_FOLDERS
+from warpworld.managers.signature import read_signatures
+from warpworld.trainers.algorithms.updates import layer_backward
 
 # ---- what is read and written ---------------------------------------------------------------------------------------
 
@@ -44,6 +47,26 @@ def test_kernels_of_updates_are_not_those_of_statistics() -> None:
     names = ("ww_entry_step", "ww_entry_add_episodes", "ww_entry_estimate_gae", "ww_entry_losses", "ww_entry_backward")
     found = kinds_of([Event(name, "kernel", 0.0, 1.0) for name in names])
     assert found == ["env", "other", "update", "update", "update"]
+
+
+def test_steps_of_a_memory_and_of_an_optimiser_are_not_the_environment_s() -> None:
+    in_rollout, behind = ("forget_cut", "remember", "sample", "step"), ("remember", "learn_sequences", "take_step")
+    found = kinds_of(events_of(f"ww_entry_{name}" for name in (*in_rollout, *behind)))
+    assert found == ["policy", "policy", "sampling", "env", "update", "update", "update"]
+
+
+def kinds_in(folders: Iterable[Path]) -> dict[str, str]:
+    """What an iteration's profile takes the kernels of all files in some folders for, in a rollout of their own."""
+    files = sorted(path for folder in folders for path in folder.rglob("*.cu"))
+    names = [name for path in files for name in read_signatures(path, path.read_text())]
+    return {name: kinds_of(events_of([f"ww_entry_{name}"]))[0] for name in names}
+
+
+def test_no_kernel_of_the_package_has_an_environment_s_name() -> None:
+    assert len(found := kinds_in(OWN_FOLDERS)) > 50
+    assert [name for name, kind in found.items() if kind == "env"] == []
+    updates = Path(layer_backward.__file__).parent
+    assert set(kinds_in([updates]).values()) == {"update"}
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

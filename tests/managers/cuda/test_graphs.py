@@ -22,13 +22,16 @@ pytestmark = pytest.mark.cuda_backend
 
 
 def rollout_of(
-    name: str, num_steps: int, graph_steps: int, model: dict[str, Any] | None = None, **params: Any
+    name: str, num_steps: int, graph_steps: int, model: dict[str, Any] | None = None, fuse: bool = False, **params: Any
 ) -> Recorded:
-    """A rollout of a reset world, in which each group has a policy of its own."""
+    """A rollout of a reset world, in which each group has a policy of its own; with ``fuse`` they act in one kernel."""
     world = warpworld.make(name, num_envs=13, seed=4, **params)
     generator = torch.Generator().manual_seed(0)
     policies = {group: new_policy(world, group, generator, model) for group in world.groups}
     rollout = Recorded(world, policies, num_steps, graph_steps)
+    if fuse:
+        rollout.fuse()
+        assert len(rollout.kernels) == 1
     world.reset()
     return rollout
 
@@ -59,14 +62,20 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    "model", [{}, {"normalise_observations": True}, RECURRENT], ids=["plain", "normalised", "recurrent"]
-)
+MODELS: dict[str, tuple[dict[str, Any], bool]] = {
+    "plain": ({}, False),
+    "normalised": ({"normalise_observations": True}, False),
+    "recurrent": (RECURRENT, False),
+    "recurrent, in one kernel": ({"recurrent": "mingru", "recurrent_size": 6}, True),
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("name", "params"), CASES)
 def test_three_rollouts_as_graphs_and_step_by_step(
-    name: str, params: dict[str, Any], model: dict[str, Any], caplog: pytest.LogCaptureFixture
+    name: str, params: dict[str, Any], model: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    eager, graph = (rollout_of(name, 12, graph_steps, model, **params) for graph_steps in (0, 4))
+    eager, graph = (rollout_of(name, 12, graph_steps, *MODELS[model], **params) for graph_steps in (0, 4))
     for rollout in (eager, graph):
         for _ in range(3):
             rollout.collect()

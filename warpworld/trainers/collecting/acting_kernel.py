@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -12,15 +11,16 @@ from warpworld.environment import MAX_THREADS_PER_ENV, Array, Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import LEAST_BLOCKS, Needs
 from warpworld.policies import BoxSampler, ChoiceSampler, Policy
-from warpworld.policies.packed import Packer, Perceptron, perceptron_of
+from warpworld.policies.packed import Packer, Perceptron, shape_of
 from warpworld.trainers.collecting.actor import Actor
+from warpworld.trainers.collecting.memory import CUT, ENDS, Memory
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player, Seen, decide
 from warpworld.trainers.spans import POLICY, spanned
 from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "perceptrons.cu"
-KERNEL = "act"
+KERNEL, GROUP_STRUCT = "act", "GroupArrays"
 MAX_GROUPS = 4  # of a launch
 # With a lane for each agent, envs that share a warp share the memory of a block, and a lane has its sums in registers.
 MOST_SHARING_AGENTS, MOST_SHARING_UNITS = 16, 64
@@ -49,7 +49,9 @@ _ABSENT: dict[str, float] = dict(
         HEAD_SIZE=1,
         MASK_SIZE=1,
     ),
+    **dict(CELL=0, MEMORY=0, MEMORY_LAYERS=0, HAS_VALUE=0, SCALES_VALUES=0),
 )
+_CELLS = ("", "mingru", "gru", "lstm")  # as cells.cuh numbers them
 
 
 def why_not(actor: Actor) -> str | None:
@@ -57,7 +59,7 @@ def why_not(actor: Actor) -> str | None:
     policy, sampler = actor.policy, actor.sampler
     if not isinstance(policy, Policy):
         return "no policy plays it"
-    shape = perceptron_of(policy)
+    shape = shape_of(policy)
     if isinstance(shape, str):
         return shape
     # observations and actions
@@ -79,7 +81,7 @@ def why_not(actor: Actor) -> str | None:
 
 def _fits_a_lane(world: World, shape: Perceptron) -> bool:
     """Whether the kernel can evaluate a network with a lane for each agent of an env."""
-    return world.num_agents <= MOST_SHARING_AGENTS and max(shape.widths[1:]) <= MOST_SHARING_UNITS
+    return world.num_agents <= MOST_SHARING_AGENTS and shape.most_at_once <= MOST_SHARING_UNITS
 
 
 def _bytes_read(world: World, shape: Perceptron) -> int:
@@ -117,7 +119,10 @@ class ActingKernel:
         self._world, self.actors, self.counts_rows = world, list(actors), counts_rows
         self._groups = [_ActingGroup(world, actor) for actor in actors]
         self._others: list[tuple[Player, Seen, torch.Tensor]] = []
+        self._forgetting: list[Memory] = []
         self._launch: Callable[[], None] = self._not_sealed
+        remembers = any(actor.memory is not None for actor in actors)
+        self._ends = [name for name in ENDS if remembers and name in world.data]  # by which agents forget
         self._add_arrays()
         # a lane for each agent, where envs then share the weights in a block's memory
         absent = [_ABSENT] * (MAX_GROUPS - len(actors))
@@ -126,7 +131,8 @@ class ActingKernel:
         shares = shares and sum(_bytes_read(world, shape) for shape in shapes) >= LEAST_BYTES_SHARED
         # constants of the kernel, with those of groups that are absent
         settings: dict[str, float] = {"ROWS": num_steps, "COUNTS_ROWS": counts_rows, "WORLD_AGENTS": world.num_agents}
-        settings["LANE_PER_AGENT"] = shares
+        leaving, cutting = "agent_terminated" in self._ends, CUT in self._ends
+        settings |= {"LANE_PER_AGENT": shares, "LEAVING": leaving, "CUTTING": cutting}
         for number, of_group in enumerate([group.constants() for group in self._groups] + absent):
             settings |= {f"{name}_{number}": value for name, value in of_group.items()}
         settings[LEAST_BLOCKS] = self._blocks_at_once() if shares else 1  # more make some networks spill registers
@@ -143,7 +149,8 @@ class ActingKernel:
 
         envs_of_block = CudaBackend.warp_size // self._world.num_agents * CudaBackend.warps_per_block
         needed = -(-self._world.num_envs // (envs_of_block * MULTIPROCESSORS))
-        return min(needed, 4 if len(self.actors) == 1 else 3)  # several groups' kernels spill registers with 4
+        several = 2 if self._ends else 3  # groups' kernels spill registers with more, and so do memories
+        return min(needed, 4 if len(self.actors) == 1 and not self._ends else several)
 
     def _add_arrays(self) -> None:
         add = self._world.add
@@ -155,14 +162,18 @@ class ActingKernel:
 
     def _bind(self) -> None:
         world, functions = self._world, self._functions
-        fields = [leaf.parameter for leaf in functions.signatures[KERNEL].leaves if leaf.struct]
+        *leaves, num_envs = functions.signatures[KERNEL].leaves
+        fields = [leaf.parameter for leaf in leaves if leaf.struct == GROUP_STRUCT]
         count = len(fields) // MAX_GROUPS
         given: list[str] = []
         for number in range(MAX_GROUPS):
             bound = self._groups[number].bound if number < len(self._groups) else {}
             given += [bound.get(field.name, _NOTHING[field.type]) for field in fields[:count]]
-        ends = ((TAKEN_ROWS, "int"), (ROW, "int"), ("not_finite", "bool"))
-        given += [name if name in world.data else _NOTHING[kind] for name, kind in ends] + ["num_envs"]
+        shared = {"taken_rows": TAKEN_ROWS, "row": ROW} | {name: name for name in ("not_finite", *self._ends)}
+        for leaf in leaves[len(fields) :]:
+            name = shared.get(leaf.parameter.name, "")
+            given.append(name if name in world.data else _NOTHING[leaf.parameter.type])
+        given.append(num_envs.parameter.name)
         index = self.actors[0].sampler.context.index
         needs = Needs(flop=world.num_envs * sum(group.flop for group in self._groups))
         self._launch = world.program([functions.step(KERNEL, index, given=given, needs=needs)])
@@ -173,6 +184,7 @@ class ActingKernel:
     def begin(self) -> None:
         """Take in weights and players, which may change between two rollouts and at no other time."""
         self._others = [other for group in self._groups for other in group.begin()]
+        self._forgetting = [group.forgetting for group in self._groups if group.forgetting is not None]
         self.follow_row()
 
     def follow_row(self) -> None:
@@ -186,6 +198,8 @@ class ActingKernel:
     @spanned(POLICY)
     def act(self) -> None:
         """Write the actions of all groups into the store; call ``begin`` before the first time."""
+        for memory in self._forgetting:
+            memory.forget()
         if self._others:
             with torch.no_grad():
                 for player, seen, outputs in self._others:
@@ -200,10 +214,13 @@ class _ActingGroup:
         shape: of its network.
         bound: arrays by the names that their fields have in the kernel's struct.
         threads: of an env, that have work in the widest layer.
+        forgetting: memory that is to forget before the kernel acts, since players that it does not know have states.
     """
 
+    forgetting: Memory | None = None
+
     def __init__(self, world: World, actor: Actor) -> None:
-        shape = perceptron_of(actor.policy) if isinstance(actor.policy, Policy) else _NO_NETWORK
+        shape = shape_of(actor.policy) if isinstance(actor.policy, Policy) else _NO_NETWORK
         assert isinstance(shape, Perceptron)
         self._world, self._actor, self.shape = world, actor, shape
         self._in_box = isinstance(actor.sampler, BoxSampler)
@@ -212,14 +229,14 @@ class _ActingGroup:
         world.add(Array(self._weights, "float32", (players, shape.row_size), per="world", initial=0.0), kept="derived")
         world.add(Array(self._players, "int32", per="env", initial=0), kept="derived")
         self.bound = self._bound(actor.sampler.bound)
-        items = -(-actor.group.size // 4) * max(shape.widths[1:])
+        items = -(-actor.group.size // 4) * shape.widest
         self.threads = min(max(-(-items // 32) * 32, 32), 256)
         world.when_sealed(self._find)
 
     @property
     def flop(self) -> int:
         """Operations of the products that an env's agents need; none of a group that acts at random."""
-        weights = sum(inputs * outputs for inputs, outputs in pairwise(self.shape.widths))
+        weights = sum(inputs * outputs for inputs, outputs in self.shape.products)
         return 0 if self.shape is _NO_NETWORK else 2 * weights * self._actor.group.size
 
     def _bound(self, given: dict[str, str]) -> dict[str, str]:
@@ -228,6 +245,8 @@ class _ActingGroup:
         shared = ("observations", "head_sizes", "log_stds", "box", "rollout_observations", "rollout_log_probs")
         own |= {name: given[name] for name in (*shared, "rollout_action_mask") if name in given}
         own[kind] = given["actions"]
+        if self._actor.memory is not None:
+            own |= {"state": self._actor.memory.state_name, "values": self._actor.memory.values_name}
         if self._records:
             own[f"rollout_{kind}"] = given["rollout_actions"]
         if self._actor.sampler.masked:
@@ -258,6 +277,9 @@ class _ActingGroup:
             "IS_RANDOM": shape is _NO_NETWORK,
             "KERNEL": sampler.context.index,
         }
+        if (memory := shape.memory) is not None:
+            own |= {"CELL": _CELLS.index(memory.cell), "MEMORY": memory.size, "MEMORY_LAYERS": memory.num_layers}
+            own |= {"HAS_VALUE": memory.has_value, "SCALES_VALUES": memory.scales_values}
         return {**_ABSENT, **{name: sampler.settings[name] for name in _ABSENT if name in sampler.settings}, **own}
 
     def _find(self) -> None:
@@ -267,8 +289,14 @@ class _ActingGroup:
         """Take in who plays where, and their weights; returns those whose outputs torch is to write."""
         policies: list[Policy] = []
         others: list[tuple[Player, Seen, torch.Tensor]] = []
+        self.forgetting = None
         for player, seen, outputs in self._actor.playing:
-            self._world[self._players][seen.envs].fill_(self._row(player, policies))
+            row = self._row(player, policies)
+            self._world[self._players][seen.envs].fill_(row)
+            if row < 0:
+                self.forgetting = self._actor.memory
+            if row < 0 and player is None:
+                outputs.zero_()  # they are not written again
             if player is not None and (not isinstance(player, Policy) or player not in policies):
                 others.append((player, seen, outputs))
         if policies:
@@ -284,9 +312,11 @@ class _ActingGroup:
                 f"group '{self._actor.group.name}' acts in a Box by a kernel that was made for "
                 f"{'a policy' if player is None else 'a random player'}; set trainer.fused to false to exchange the two"
             )
+        if player is None and self._actor.memory is not None:
+            return -1  # what its agents remember stays as it is
         if player is None:
             return 1 + len(self._actor.slots)  # the last row, of zeros: whatever is allowed is equally likely
-        if not isinstance(player, Policy) or perceptron_of(player) != self.shape:
+        if not isinstance(player, Policy) or shape_of(player) != self.shape:
             return -1
         known = next((row for row, policy in enumerate(policies) if policy is player), None)
         if known is None:

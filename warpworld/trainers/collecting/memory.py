@@ -15,6 +15,7 @@ from warpworld.world import World
 SOURCE = Path(__file__).resolve().parent / "memory.cu"
 WARP = 32  # lanes of a GPU that run side by side
 CUT, CUT_BEFORE = "agent_cut", "agent_cut_before"  # arrays of worlds in which agents are cut and remember
+ENDS = ("terminated", "truncated", "agent_terminated", CUT_BEFORE, CUT)  # fields of the kernels' struct Ends
 
 
 class Memory:

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "bfloat16.cuh"
+#include "cells.cuh"
 #include "replay.cuh"
 
 // A tensor of float or bfloat16.
@@ -23,14 +24,6 @@ struct RealTensor {
       ((float*)address)[i] = number;
   }
 };
-
-__device__ inline float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
-
-// (1 - z) * before + z * candidate, as torch.lerp has it.
-__device__ inline float mean_after(float before, float candidate, float z) {
-  const float apart = candidate - before;
-  return z < 0.5f ? before + z * apart : candidate - apart * (1.0f - z);
-}
 
 // ---- through time ----------------------------------------------------------------------------------------------------
 constexpr int AHEAD = 8;  // steps whose numbers are read before the first of them is computed

@@ -73,7 +73,7 @@ class StepKernel(TensorKernels):
             "TILE": TILE,
         }
         self._rows = rows
-        super().__init__(world, FOLDER / "mingru_step.cu", sizes, ["step"], _lanes_of_block(cell, rows))
+        super().__init__(world, FOLDER / "mingru_step.cu", sizes, ["remember"], _lanes_of_block(cell, rows))
 
     def takes_step(self, encoded: Tensor, state: Tensor) -> bool:
         """Whether ``step`` computes these; it gives no gradient."""
@@ -92,7 +92,7 @@ class StepKernel(TensorKernels):
         parameters = [each for layer in _layers(cell) for each in (layer.weight, layer.bias)]
         flop = 2 * len(state) * sum(layer.weight.numel() for layer in _layers(cell))
         needs = needs_of((encoded, state, *parameters), (hidden, after), flop)
-        self.launch("step", tensors, numbers, -(-len(state) // self._rows), needs)
+        self.launch("remember", tensors, numbers, -(-len(state) // self._rows), needs)
         return hidden, after
 
 

@@ -50,8 +50,8 @@ __device__ void multiply(const float* weights, const float* read, int inputs, in
 }
 
 // `fed` is what the first layer reads, bfloat16 with `fed_reduced`; `hidden` is what the last one says, (rows, SIZE).
-extern "C" __global__ void step(int64_t fed, int64_t state, int64_t hidden, int64_t after, Layers layers, int rows,
-                                bool fed_reduced, bool reduced, int num_envs) {
+extern "C" __global__ void remember(int64_t fed, int64_t state, int64_t hidden, int64_t after, Layers layers, int rows,
+                                    bool fed_reduced, bool reduced, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(float4, numbers, 2 * PITCH * MOST / 4);  // what a layer reads and what it says, (MOST, PITCH) each
   ENV_SHARED(float, weights, MOST * STRIDE);

@@ -13,8 +13,8 @@ struct Shared {
 
 // vector and gradient (size,); squares (parts,) double; length (): of the gradient before, which is scaled down to the longest
 // one, or not where that is 0.
-extern "C" __global__ void step(int64_t vector, int64_t gradient, int64_t squares, int64_t length, int size, float longest,
-                                Adam adam, int parts, int64_t counters, int num_envs) {
+extern "C" __global__ void take_step(int64_t vector, int64_t gradient, int64_t squares, int64_t length, int size,
+                                     float longest, Adam adam, int parts, int64_t counters, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Shared, shared, 1);
   ENV_SHARED(float, numbers, MUON ? NUMBERS_OF_TILES : 1);
@@ -35,8 +35,8 @@ extern "C" __global__ void step(int64_t vector, int64_t gradient, int64_t square
       for (int i = lane(); i < parts; i += LANES) some += ((const double*)squares)[i];
       const float before = (float)sqrt(sum_of_lanes(sums, some));
       if (turn == parts && lane() == 0) *(float*)length = before;
-      take_step(adam, *(const float*)adam.rate, 0, scale_of(before, longest), along, (float*)vector,
-                (turn - parts) * LANES + lane(), parts * LANES, size);
+      move_along(adam, *(const float*)adam.rate, 0, scale_of(before, longest), along, (float*)vector,
+                 (turn - parts) * LANES + lane(), parts * LANES, size);
     } else {
       const int of_matrices = turn - 2 * parts;
       turns.wait_for(2 * parts + phase_of(adam.muon, of_matrices));

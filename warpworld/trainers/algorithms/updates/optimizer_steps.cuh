@@ -13,7 +13,7 @@ struct Adam {
   Muon muon;
 };
 
-// Turns of a step that follow `take_step`.
+// Turns of a step that follow `move_along`.
 __device__ inline int turns_of_matrices(const Adam& adam) { return MUON && adam.mean ? adam.muon.turns() : 0; }
 
 // How much of a gradient is left, by its length before and the longest one, or 0 without limit. NaN stays NaN, as in torch.
@@ -24,8 +24,8 @@ __device__ inline float scale_of(float length, float longest) {
 
 // Scales a gradient (size,) down, and takes step `number` from 0 on along it: of some numbers, from `first` on. Of matrices it
 // gathers what they are moved along.
-__device__ inline void take_step(const Adam& adam, float rate, int number, float scale, float* gradient, float* vector, int first,
-                                 int stride, int size) {
+__device__ inline void move_along(const Adam& adam, float rate, int number, float scale, float* gradient, float* vector,
+                                  int first, int stride, int size) {
   float *means = (float*)adam.mean, *squares = (float*)adam.square;
   const double steps = (double)*(const float*)adam.steps + (double)(number + 1);
   const double mean_share = 1.0 - pow((double)adam.beta_1, steps), square_share = 1.0 - pow((double)adam.beta_2, steps);

@@ -119,7 +119,7 @@ class StepKernels(TensorKernels):
     def __init__(self, world: World, parameters: FlatParameters) -> None:
         self._moves = moves_of(parameters)
         constants = {"LANES": LANES, "MUON": self._moves is not None}
-        super().__init__(world, SOURCE, constants, ["step"], LANES, exactly=True)
+        super().__init__(world, SOURCE, constants, ["take_step"], LANES, exactly=True)
         self._counters = torch.zeros(3, dtype=torch.int32, device=world.device)
 
     def takes(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter) -> bool:
@@ -137,7 +137,7 @@ class StepKernels(TensorKernels):
         numbers = (size, longest, *steps, parts, self._counters.data_ptr())
         needs = Needs(moves.flop if moves else 0.0, 5.0 * vector.nbytes, 4.0 * vector.nbytes)
         most = max(parts, moves.most_at_once if moves else 0)
-        self.launch("step", (vector, gradient, squares, length), numbers, most, needs)
+        self.launch("take_step", (vector, gradient, squares, length), numbers, most, needs)
         return length
 
     def prepared(self, optimizer: torch.optim.Optimizer, vector: nn.Parameter, max_norm: float) -> None:

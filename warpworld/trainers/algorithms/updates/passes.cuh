@@ -148,7 +148,7 @@ __device__ inline void step(const Adam& adam, const Stepped& from, const Given& 
   }
   const float rate = rate_of(adam, diagnostics[APPROX_KL], number, number == 0);
   if (adam.rates && item == 0 && lane() == 0) ((float*)adam.rates)[number] = rate;
-  take_step(adam, rate, number, scale, gradient, vector, item * LANES + lane(), from.steps * LANES, from.size);
+  move_along(adam, rate, number, scale, gradient, vector, item * LANES + lane(), from.steps * LANES, from.size);
 }
 
 // The rate of minibatch `number`, whose step is taken.
