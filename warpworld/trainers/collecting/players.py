@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from warpworld.config import LearnerConfig, RandomConfig, ScriptConfig
-from warpworld.environment import Environment, Group, Script
+from warpworld.environment import Environment, Group, Kernel, Script, script_kernel
 from warpworld.errors import DeclarationError, StoreError
+from warpworld.managers import RunKernel
 from warpworld.policies import AT_RANDOM, Policy, RememberingPolicy
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.world import World
@@ -30,8 +31,29 @@ class Scripted:
     name: str
     script: Script
 
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel that the script is; None of a function."""
+        return script_kernel(self.script)
+
+    @staticmethod
+    def players_array(group: Group) -> str:
+        """Name of the array with the number of the kernel that plays a group in each env."""
+        return f"script_players_{group.name}"
+
+    def step(self, world: World, group: Group, number: int, num_outputs: int) -> RunKernel:
+        """The launch of a script that is a kernel, under its number among those that play the group."""
+        assert self.kernel is not None
+        played = {
+            **{"script_players": self.players_array(group), "script_outputs": outputs_array(group.name)},
+            **{"script_number": number, "script_width": num_outputs, "script_agents": group.size},
+            **{"script_first": group.first, "script_stride": group.stride},
+        }
+        return world.script_step(self.kernel, played)
+
     def outputs(self, world: World, group: Group, envs: slice) -> Tensor:
-        """The script's outputs for a range of envs: (envs, group size, outputs) float32."""
+        """The outputs of a script that is a function, for a range of envs: (envs, group size, outputs) float32."""
+        assert callable(self.script)
         return self.script(ArraysOfEnvs(world, envs), group)
 
     def check(self, world: World, group: Group, num_outputs: int) -> None:
@@ -39,7 +61,11 @@ class Scripted:
 
         Raises:
             DeclarationError: the script fails, or gives another shape or dtype than a policy of the group.
+            BindError: a parameter of its kernel fits nothing.
         """
+        if self.kernel is not None:
+            self.step(world, group, 0, num_outputs)
+            return
         where = f"{world.environment.name}: script '{self.name}' for group '{group.name}'"
         expected = (world.num_envs, group.size, num_outputs)
         try:
@@ -59,6 +85,11 @@ def player_of(policy: Player, entry: LearnerConfig | RandomConfig | ScriptConfig
     if policy is None and isinstance(entry, ScriptConfig):
         return Scripted(entry.script, environment.scripts()[entry.script])
     return policy
+
+
+def outputs_array(group: str) -> str:
+    """Name of the array with the outputs that a group's actions are drawn from."""
+    return f"policy_outputs_{group}"
 
 
 class ArraysOfEnvs:

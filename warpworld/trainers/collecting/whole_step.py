@@ -11,6 +11,7 @@ from warpworld.policies import Policy, RememberingPolicy
 from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player, decide, distribution_of
+from warpworld.trainers.collecting.scripts import kernel_of
 from warpworld.world import World
 
 
@@ -47,8 +48,11 @@ class WholeSteps:
 
     def _steps(self, actor: Actor) -> list[Step]:
         acting, num_envs, memory = [], self._world.num_envs, actor.memory
+        actor.scripts.take(actor.playing)
         for player, seen, outputs in actor.playing:
             networks = networks_of(player)
+            if kernel_of(player) is not None:
+                continue
             if networks is None:
                 self._zeroed.append(outputs)
             else:
@@ -60,7 +64,8 @@ class WholeSteps:
         self._joining += joining
         forgets = [] if memory is None else [memory.forget_step()]
         seeing = [part.step for part in joining]
-        return [*forgets, *seeing, *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+        playing = [*actor.scripts.steps, *(part.step for part in acting)]
+        return [*forgets, *seeing, *playing, actor.sampler.step(at_random=actor.is_random)]
 
     def begin(self) -> None:
         """Take in weights, which may change between two rollouts and at no other time."""
@@ -82,12 +87,12 @@ def networks_of(player: Player) -> FusedNetworks | None:
 
 
 def acts_in_cpp(actor: Actor) -> bool:
-    """Whether every player of a group acts in C++ or at random."""
+    """Whether every player of a group acts in C++, by a kernel or at random."""
     if actor.joins and not Joining.takes(*actor.joined):
         return False
     size = 0 if actor.memory is None else actor.memory.state_size
     return all(
-        player is None or _networks_take(networks_of(player), seen.observations, size)
+        player is None or kernel_of(player) is not None or _networks_take(networks_of(player), seen.observations, size)
         for player, seen, _ in actor.playing
     )
 

@@ -1,0 +1,63 @@
+"""Scripts that are kernels: a launch for each that plays a group, whatever envs it plays in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import Tensor
+
+from warpworld.environment import Array, Group, Kernel, script_kernels
+from warpworld.managers import RunKernel
+from warpworld.trainers.collecting.players import Player, Scripted, Seen
+from warpworld.world import World
+
+
+class ScriptKernels:
+    """The kernels that play a group, in the envs of their players.
+
+    Args:
+        world: an unsealed world.
+        group: the agents.
+        num_outputs: of an agent.
+    """
+
+    def __init__(self, world: World, group: Group, num_outputs: int) -> None:
+        self._world, self._group, self._num_outputs = world, group, num_outputs
+        self._players = Scripted.players_array(group)
+        self._taken: list[Kernel | None] = []
+        self._run: Callable[[], None] | None = None
+        self.steps: list[RunKernel] = []
+        if script_kernels(world.environment) and self._players not in world.data:
+            world.add(Array(self._players, "int32", per="env", initial=-1), kept="derived")
+
+    def take(self, playing: Sequence[tuple[Player, Seen, Tensor]]) -> None:
+        """Take in who plays where; it does nothing where that is as before.
+
+        Args:
+            playing: players in the sealed store, each with its envs, see ``Actor.playing``.
+        """
+        kernels = [kernel_of(player) for player, _, _ in playing]
+        if kernels == self._taken:
+            return
+        # a number for each script, and the numbers of envs
+        found = list(dict.fromkeys(kernel for kernel in kernels if kernel is not None))
+        if self._players in self._world:
+            for kernel, (_, seen, _) in zip(kernels, playing, strict=True):
+                self._world[self._players][seen.envs] = -1 if kernel is None else found.index(kernel)
+        # launches
+        scripts = [Scripted(kernel.name, kernel) for kernel in found]
+        self.steps = [
+            script.step(self._world, self._group, number, self._num_outputs) for number, script in enumerate(scripts)
+        ]
+        self._run = self._world.program(self.steps) if self.steps else None
+        self._taken = kernels
+
+    def run(self) -> None:
+        """Write the outputs of all agents that these scripts play."""
+        if self._run is not None:
+            self._run()
+
+
+def kernel_of(player: Player) -> Kernel | None:
+    """The kernel that a player is; None of all others."""
+    return player.kernel if isinstance(player, Scripted) else None
