@@ -19,7 +19,8 @@ def script_outputs(world: World, script: str, group: str) -> Tensor:
     if (script, group) not in made:
         made[script, group] = _with_actor(world, script, group)
     other, actor = made[script, group]
-    other.set_state(slice(None), world.state())
+    for name in other.data.names("state"):
+        other[name].copy_(world[name])
     actor.act()
     return actor.sampler.outputs.clone()
 

@@ -274,7 +274,11 @@ class _ActingGroup:
         self.actor.scripts.take(self.actor.playing)
         for player, seen, outputs in self.actor.playing:
             self._world[self._players][seen.envs].fill_(self._row(player, policies))
-            if kernel_of(player) is None and player is not None and (not isinstance(player, Policy) or player not in policies):
+            if (
+                kernel_of(player) is None
+                and player is not None
+                and (not isinstance(player, Policy) or player not in policies)
+            ):
                 others.append((player, seen, outputs))
         if policies:
             self._packer.pack(policies)
