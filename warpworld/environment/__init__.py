@@ -119,11 +119,11 @@ __all__ = [
     "placed_groups",
     "plain_types",
     "register",
+    "script_kernel",
+    "script_kernels",
     "space_actions",
     "space_constants",
     "state_space",
     "stored_action",
     "subspaces",
-    "script_kernel",
-    "script_kernels",
 ]
