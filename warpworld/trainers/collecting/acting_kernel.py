@@ -16,7 +16,7 @@ from warpworld.policies.packed import Packer, Perceptron, perceptron_of
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW
 from warpworld.trainers.collecting.players import Player, Seen, decide
-from warpworld.trainers.collecting.scripts import kernel_of
+from warpworld.trainers.collecting.scripts import needs_torch
 from warpworld.trainers.spans import POLICY, spanned
 from warpworld.world import World
 
@@ -274,11 +274,7 @@ class _ActingGroup:
         self.actor.scripts.take(self.actor.playing)
         for player, seen, outputs in self.actor.playing:
             self._world[self._players][seen.envs].fill_(self._row(player, policies))
-            if (
-                kernel_of(player) is None
-                and player is not None
-                and (not isinstance(player, Policy) or player not in policies)
-            ):
+            if needs_torch(player) and (not isinstance(player, Policy) or player not in policies):
                 others.append((player, seen, outputs))
         if policies:
             self._packer.pack(policies)

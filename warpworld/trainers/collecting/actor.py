@@ -31,7 +31,7 @@ from warpworld.trainers.collecting.players import (
     outputs_array,
     split_envs,
 )
-from warpworld.trainers.collecting.scripts import ScriptKernels, kernel_of
+from warpworld.trainers.collecting.scripts import ScriptKernels, needs_torch
 from warpworld.trainers.spans import POLICY, SAMPLING, span
 from warpworld.world import World
 
@@ -49,7 +49,7 @@ class Actor:
         memory: what the agents remember, where the first policy remembers; else None.
         distribution: of the group's actions: the policy's, or what the group's space calls for.
         sampler: what draws.
-        scripts: kernels that play the group in some envs.
+        scripts: players that need no torch.
         rows: how one agent's observation lies in a row.
         action_dtype: of the actions array, and of what is recorded of it.
         action_size: numbers in one agent's action.
@@ -215,7 +215,7 @@ class Actor:
             self.scripts.run()
             for player, seen, outputs in playing:
                 if envs is None or envs.start <= seen.envs.start < envs.stop:
-                    if kernel_of(player) is None:
+                    if needs_torch(player):
                         decide(player, seen, outputs)
                     self.sampler.take(distribution_of(player), seen.envs)
 

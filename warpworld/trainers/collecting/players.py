@@ -136,11 +136,6 @@ def decide(player: Any, seen: Seen, outputs: Tensor) -> None:
 
 
 @decide.register
-def _(player: None, seen: Seen, outputs: Tensor) -> None:
-    outputs.zero_()  # equal logits: whatever is allowed is equally likely
-
-
-@decide.register
 def _(player: Scripted, seen: Seen, outputs: Tensor) -> None:
     outputs.copy_(player.outputs(seen.world, seen.group, seen.envs))
 

@@ -1,4 +1,4 @@
-"""Scripts that are kernels: a launch for each that plays a group, whatever envs it plays in."""
+"""Players of a group that need no torch: scripts that are kernels, and those that act at random."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from warpworld.world import World
 
 
 class ScriptKernels:
-    """The kernels that play a group, in the envs of their players.
+    """Players of a group in whose steps torch has no part.
+
+    A script that is a kernel is one launch, whatever envs it plays in. The outputs of random players are zeros, so that
+    whatever is allowed is equally likely; they are written once.
 
     Args:
         world: an unsealed world.
@@ -24,7 +27,7 @@ class ScriptKernels:
     def __init__(self, world: World, group: Group, num_outputs: int) -> None:
         self._world, self._group, self._num_outputs = world, group, num_outputs
         self._players = Scripted.players_array(group)
-        self._taken: list[Kernel | None] = []
+        self._taken: list[Kernel | Player] = []
         self._run: Callable[[], None] | None = None
         self.steps: list[RunKernel] = []
         if script_kernels(world.environment) and self._players not in world.data:
@@ -36,9 +39,14 @@ class ScriptKernels:
         Args:
             playing: players in the sealed store, each with its envs, see ``Actor.playing``.
         """
-        kernels = [kernel_of(player) for player, _, _ in playing]
-        if kernels == self._taken:
+        taken = [kernel_of(player) or player for player, _, _ in playing]
+        if taken == self._taken:
             return
+        self._taken = taken
+        kernels = [kernel_of(player) for player, _, _ in playing]
+        for player, _, outputs in playing:
+            if player is None:
+                outputs.zero_()
         # a number for each script, and the numbers of envs
         found = list(dict.fromkeys(kernel for kernel in kernels if kernel is not None))
         if self._players in self._world:
@@ -50,12 +58,16 @@ class ScriptKernels:
             script.step(self._world, self._group, number, self._num_outputs) for number, script in enumerate(scripts)
         ]
         self._run = self._world.program(self.steps) if self.steps else None
-        self._taken = kernels
 
     def run(self) -> None:
         """Write the outputs of all agents that these scripts play."""
         if self._run is not None:
             self._run()
+
+
+def needs_torch(player: Player) -> bool:
+    """Whether a player's outputs are torch's."""
+    return player is not None and kernel_of(player) is None
 
 
 def kernel_of(player: Player) -> Kernel | None:

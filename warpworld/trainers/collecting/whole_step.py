@@ -11,7 +11,7 @@ from warpworld.policies import Policy, RememberingPolicy
 from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Player, decide, distribution_of
-from warpworld.trainers.collecting.scripts import kernel_of
+from warpworld.trainers.collecting.scripts import needs_torch
 from warpworld.world import World
 
 
@@ -42,7 +42,6 @@ class WholeSteps:
     ) -> None:
         self._world, self._actors = world, actors
         self._joining, self._acting = list[Joining](), list[FusedActing]()
-        self._zeroed = list[Tensor]()
         acting, (record, move_on) = [step for actor in actors for step in self._steps(actor)], recording
         self.run = world.steps_between([*acting, *record], move_on, num_steps, row)
 
@@ -51,11 +50,7 @@ class WholeSteps:
         actor.scripts.take(actor.playing)
         for player, seen, outputs in actor.playing:
             networks = networks_of(player)
-            if kernel_of(player) is not None:
-                continue
-            if networks is None:
-                self._zeroed.append(outputs)
-            else:
+            if networks is not None:
                 remembered = None if memory is None else (memory.state[seen.envs], memory.values[seen.envs])
                 first = seen.envs.start or 0
                 acting.append(FusedActing(networks, seen.observations, outputs, first, num_envs, remembered))
@@ -71,8 +66,6 @@ class WholeSteps:
         """Take in weights, which may change between two rollouts and at no other time."""
         for acting in self._acting:
             acting.begin()
-        for outputs in self._zeroed:
-            outputs.zero_()  # equal logits: whatever is allowed is equally likely
         for actor in self._actors:
             for player, seen, _ in actor.playing:
                 actor.sampler.take(distribution_of(player), seen.envs)
@@ -92,7 +85,7 @@ def acts_in_cpp(actor: Actor) -> bool:
         return False
     size = 0 if actor.memory is None else actor.memory.state_size
     return all(
-        player is None or kernel_of(player) is not None or _networks_take(networks_of(player), seen.observations, size)
+        not needs_torch(player) or _networks_take(networks_of(player), seen.observations, size)
         for player, seen, _ in actor.playing
     )
 
