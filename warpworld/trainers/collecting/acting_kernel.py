@@ -15,8 +15,7 @@ from warpworld.policies import BoxSampler, ChoiceSampler, Policy
 from warpworld.policies.packed import Packer, Perceptron, perceptron_of
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.outcomes import ROW
-from warpworld.trainers.collecting.players import Player, Seen, decide
-from warpworld.trainers.collecting.scripts import needs_torch
+from warpworld.trainers.collecting.players import Player, Seen, decide, needs_torch
 from warpworld.trainers.spans import POLICY, spanned
 from warpworld.world import World
 

@@ -28,10 +28,11 @@ from warpworld.trainers.collecting.players import (
     cut_at,
     decide,
     distribution_of,
+    needs_torch,
     outputs_array,
     split_envs,
 )
-from warpworld.trainers.collecting.scripts import ScriptKernels, needs_torch
+from warpworld.trainers.collecting.scripts import ScriptKernels
 from warpworld.trainers.spans import POLICY, SAMPLING, span
 from warpworld.world import World
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from warpworld.config import LearnerConfig, RandomConfig, ScriptConfig
 from warpworld.environment import Environment, Group, Kernel, Script, script_kernel
 from warpworld.errors import DeclarationError, StoreError
-from warpworld.managers import RunKernel
 from warpworld.policies import AT_RANDOM, Policy, RememberingPolicy
 from warpworld.trainers.collecting.memory import Memory
 from warpworld.world import World
@@ -41,15 +40,14 @@ class Scripted:
         """Name of the array with the number of the kernel that plays a group in each env."""
         return f"script_players_{group.name}"
 
-    def step(self, world: World, group: Group, number: int, num_outputs: int) -> RunKernel:
-        """The launch of a script that is a kernel, under its number among those that play the group."""
-        assert self.kernel is not None
-        played = {
-            **{"script_players": self.players_array(group), "script_outputs": outputs_array(group.name)},
+    @classmethod
+    def played(cls, group: Group, number: int, num_outputs: int) -> dict[str, str | int]:
+        """Fields of ``Played`` in script.cuh, for a kernel with its number among those that play a group."""
+        return {
+            **{"script_players": cls.players_array(group), "script_outputs": outputs_array(group.name)},
             **{"script_number": number, "script_width": num_outputs, "script_agents": group.size},
             **{"script_first": group.first, "script_stride": group.stride},
         }
-        return world.script_step(self.kernel, played)
 
     def outputs(self, world: World, group: Group, envs: slice) -> Tensor:
         """The outputs of a script that is a function, for a range of envs: (envs, group size, outputs) float32."""
@@ -64,7 +62,7 @@ class Scripted:
             BindError: a parameter of its kernel fits nothing.
         """
         if self.kernel is not None:
-            self.step(world, group, 0, num_outputs)
+            world.script_step(self.kernel, self.played(group, 0, num_outputs))
             return
         where = f"{world.environment.name}: script '{self.name}' for group '{group.name}'"
         expected = (world.num_envs, group.size, num_outputs)
@@ -90,6 +88,16 @@ def player_of(policy: Player, entry: LearnerConfig | RandomConfig | ScriptConfig
 def outputs_array(group: str) -> str:
     """Name of the array with the outputs that a group's actions are drawn from."""
     return f"policy_outputs_{group}"
+
+
+def needs_torch(player: Player) -> bool:
+    """Whether a player's outputs are torch's."""
+    return player is not None and kernel_of(player) is None
+
+
+def kernel_of(player: Player) -> Kernel | None:
+    """The kernel that a player is; None of all others."""
+    return player.kernel if isinstance(player, Scripted) else None
 
 
 class ArraysOfEnvs:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from warpworld.environment import Array, Group, Kernel, script_kernels
 from warpworld.managers import RunKernel
-from warpworld.trainers.collecting.players import Player, Scripted, Seen
+from warpworld.trainers.collecting.players import Player, Scripted, Seen, kernel_of
 from warpworld.world import World
 
 
@@ -53,23 +53,11 @@ class ScriptKernels:
             for kernel, (_, seen, _) in zip(kernels, playing, strict=True):
                 self._world[self._players][seen.envs] = -1 if kernel is None else found.index(kernel)
         # launches
-        scripts = [Scripted(kernel.name, kernel) for kernel in found]
-        self.steps = [
-            script.step(self._world, self._group, number, self._num_outputs) for number, script in enumerate(scripts)
-        ]
+        numbered = [(kernel, Scripted.played(self._group, n, self._num_outputs)) for n, kernel in enumerate(found)]
+        self.steps = [self._world.script_step(kernel, played) for kernel, played in numbered]
         self._run = self._world.program(self.steps) if self.steps else None
 
     def run(self) -> None:
         """Write the outputs of all agents that these scripts play."""
         if self._run is not None:
             self._run()
-
-
-def needs_torch(player: Player) -> bool:
-    """Whether a player's outputs are torch's."""
-    return player is not None and kernel_of(player) is None
-
-
-def kernel_of(player: Player) -> Kernel | None:
-    """The kernel that a player is; None of all others."""
-    return player.kernel if isinstance(player, Scripted) else None

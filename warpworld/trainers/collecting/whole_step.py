@@ -10,8 +10,7 @@ from warpworld.managers import Step
 from warpworld.policies import Policy, RememberingPolicy
 from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.players import Player, decide, distribution_of
-from warpworld.trainers.collecting.scripts import needs_torch
+from warpworld.trainers.collecting.players import Player, decide, distribution_of, needs_torch
 from warpworld.world import World
 
 
