@@ -58,7 +58,7 @@ class WholeSteps:
         self._joining += joining
         forgets = [] if memory is None else [memory.forget_step()]
         seeing = [part.step for part in joining]
-        playing = [*actor.scripts.steps, *(part.step for part in acting)]
+        playing: list[Step] = [*actor.scripts.steps, *(part.step for part in acting)]
         return [*forgets, *seeing, *playing, actor.sampler.step(at_random=actor.is_random)]
 
     def begin(self) -> None:

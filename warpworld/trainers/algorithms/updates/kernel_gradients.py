@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from warpworld.policies import backward_from
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.updates.gradients import ByAutograd
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
@@ -31,7 +30,6 @@ class ByKernels(ByAutograd):
         with span(LOSS):
             outputs, values = minibatch.evaluated(self.learner.policy)
             *gradients, diagnostics = self._loss(outputs, values, minibatch.rows, self._terms())
-        self.learner.parameters.gradient.zero_()
-        backward_from((outputs, values), gradients)
+        self.learner.parameters.differentiate((outputs, values), gradients)
         self._loss.give()
         return diagnostics
