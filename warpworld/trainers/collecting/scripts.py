@@ -18,6 +18,9 @@ class ScriptKernels:
     A script that is a kernel is one launch, whatever envs it plays in. The outputs of random players are zeros, so that
     whatever is allowed is equally likely; they are written once.
 
+    Attributes:
+        steps: launches of the scripts that play at present.
+
     Args:
         world: an unsealed world.
         group: the agents.
@@ -39,11 +42,12 @@ class ScriptKernels:
         Args:
             playing: players in the sealed store, each with its envs, see ``Actor.playing``.
         """
-        taken = [kernel_of(player) or player for player, _, _ in playing]
+        kernels = [kernel_of(player) for player, _, _ in playing]
+        taken = [kernel or player for kernel, (player, _, _) in zip(kernels, playing, strict=True)]
         if taken == self._taken:
             return
         self._taken = taken
-        kernels = [kernel_of(player) for player, _, _ in playing]
+        # outputs of random players
         for player, _, outputs in playing:
             if player is None:
                 outputs.zero_()
