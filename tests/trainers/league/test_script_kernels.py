@@ -88,6 +88,10 @@ def test_each_range_acts_with_its_own_player_also_after_an_exchange(graph_steps:
     world.reset()
     first.player, second.player, third.player = COUNTS, COUNTS, own
     played()
+    # where nobody decides any more, whatever is allowed is drawn
+    first.player = second.player = None
+    rollout.collect()
+    assert world["rollout_actions_even"][:, 2:8].unique().tolist() == list(range(CHOICES))
 
 
 @pytest.mark.cpu_backend
