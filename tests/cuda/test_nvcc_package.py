@@ -42,11 +42,12 @@ from warpworld.eyes.plans.ways import FindWays
 from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import INCLUDE_FOLDER, OWN_FOLDERS, KernelSource, is_own_kernel
 from warpworld.managers.signature import read_signatures
-from warpworld.policies import MLP, Categorical, ObservationNormaliser, Policy
+from warpworld.policies import MLP, Categorical, Gaussian, ObservationNormaliser, Policy
 from warpworld.trainers.algorithms.a2c import A2CSettings
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters
 from warpworld.trainers.algorithms.targets.kernel_estimates import KernelEstimates
 from warpworld.trainers.algorithms.updates import layer_backward
+from warpworld.trainers.algorithms.updates.box_loss import BoxLoss
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
 from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
@@ -263,6 +264,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     assert remembering["agent"] is not None
     give_kernels(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu"))
     assert choice_loss(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu")) is not None
+    BoxLoss(warpworld.make("cartpole", num_envs=2, device="cpu"), Gaussian(16))
     assert kernels_of_gradients("the packaged config's") is not None
     layer_backward.LayerKernels(warpworld.make("cartpole", num_envs=2, device="cpu"), 128, 64, True)
     learnt = FlatParameters(remembering["agent"], 1e-3, OPTIMIZERS["muon"])

@@ -7,9 +7,13 @@ import shlex
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from tests.docs.pages import blocks, files, page
+from tests.scripts import script_outputs
+from tests.toys import HEADER, IDLE, agents, environment
+from warpworld import Array, World
 from warpworld.cli.main import main
 from warpworld.config import SelfPlayConfig, load_config
 from warpworld.config.self_play import opponents_envs, self_play_entries
@@ -94,3 +98,17 @@ def test_the_other_tag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert "the columns: tagger" in capsys.readouterr().out
     assert main(["train", "--resume", str(run), "trainer.total_env_steps=1920"]) == 0
     assert Run.open(run).checkpoints()[-1] == 5
+
+
+def test_the_script_that_is_a_kernel(tmp_path: Path) -> None:
+    """1 while behind, in the env and for the agent that it plays."""
+    source, x = tmp_path / "rush.cu", Array("x", "float32", initial=0.0)
+    source.write_text(blocks(page("self-play"), "cuda")[0] + IDLE.removeprefix(HEADER))
+    groups = [agents(1, name, choices=2) for name in ("player", "rival")]
+    rush = environment(source, [x], groups)
+    type(rush).scripts = lambda self: {"hesitant": "hesitate"}  # type: ignore[method-assign]
+    world = World(rush, 3, "cpu")
+    world.seal()
+    world["x"].copy_(torch.tensor([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]]))
+    for group, chosen in (("player", [1, 0, 0]), ("rival", [0, 1, 0])):
+        assert script_outputs(world, "hesitant", group)[:, 0].argmax(1).tolist() == chosen

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from tests.packaged import packaged
+from tests.scripts import script_outputs
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.players import Scripted
 from warpworld.world import World
 
 
 def logits(world: World, group: str) -> torch.Tensor:
-    script = world.environment.scripts()["greedy"]
-    return Scripted("greedy", script).outputs(world, world.groups[group], slice(None))
+    return script_outputs(world, "greedy", group)
 
 
 def test_on_the_grid_taggers_go_for_the_runner_and_the_runner_flees() -> None:

@@ -15,7 +15,7 @@ from warpworld.environment import Group
 from warpworld.policies import Policy, build_policy
 from warpworld.policies.layers.cell_makers import make_cell
 from warpworld.policies.layers.dense import hidden_layers
-from warpworld.policies.layers.precision import backward, products
+from warpworld.policies.layers.precision import gradients_of, products
 from warpworld.policies.networks.actor_critics import Critics, SquashedHead, TanhHead
 from warpworld.policies.networks.mixing import MonotonicMixer
 from warpworld.policies.networks.q_network import DuelingHeads, QNetwork
@@ -74,9 +74,9 @@ def gradient(policy: Policy, precision: str, dtype: torch.dtype = torch.float32)
         outputs, values = evaluated(policy, read)
         assert outputs.dtype == values.dtype == dtype
         loss = -outputs.log_softmax(-1)[..., 1].mean() + (values - 1.0).square().mean()
-        backward(loss)
-    assert all(p.dtype == p.grad.dtype == dtype for p in policy.parameters())  # type: ignore[union-attr]
-    return torch.cat([p.grad.flatten() for p in policy.parameters()])  # type: ignore[union-attr]
+        found = gradients_of([loss], list(policy.parameters()))
+    assert all(each is not None and each.dtype == dtype for each in found)
+    return torch.cat([each.flatten() for each in found])  # type: ignore[union-attr]
 
 
 def error(found: Tensor, exact: Tensor) -> float:
@@ -162,13 +162,12 @@ def test_a_state_is_not_rounded_from_step_to_step(kind: str) -> None:
 
 def test_gradients_of_a_weight_with_several_uses_are_added_in_float32() -> None:
     policy = policy_of("lstm")
-    policy.zero_grad()
+    weights = dict(policy.named_parameters())
+    read = [weights["model.cell.weight_hh"], weights["model.actor_layer.weight"]]
     with products("bf16", CPU):
         outputs, _ = evaluated(policy, inputs(policy))
-        backward(outputs.square().mean())
-    weights = dict(policy.named_parameters())
-    assert not representable(weights["model.cell.weight_hh"].grad)  # type: ignore[arg-type]
-    assert not representable(weights["model.actor_layer.weight"].grad)  # type: ignore[arg-type]
+        found = gradients_of([outputs.square().mean()], read)
+    assert all(each is not None and not representable(each) for each in found)
 
 
 @pytest.mark.parametrize("kind", ["tanh", "a user's", "lstm"])

@@ -28,8 +28,16 @@ from warpworld.environment.declarations import (
     check_names,
     eager_phase,
     masked_phase,
+    script_kernel,
 )
-from warpworld.environment.environment import Environment, critic_space, names_file, placed_groups, state_space
+from warpworld.environment.environment import (
+    Environment,
+    critic_space,
+    names_file,
+    placed_groups,
+    script_kernels,
+    state_space,
+)
 from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.library_actions import is_whole, library_actions, stored_action
 from warpworld.environment.nested_spaces import Path, at_path, built, is_nested, leaves, mapped, own_space
@@ -111,6 +119,8 @@ __all__ = [
     "placed_groups",
     "plain_types",
     "register",
+    "script_kernel",
+    "script_kernels",
     "space_actions",
     "space_constants",
     "state_space",

@@ -27,7 +27,6 @@ Metric = Literal["mean", "sum", "last"]
 METRICS: tuple[Metric, ...] = get_args(Metric)  # in the order of Metric in metrics.cu
 METRIC_DTYPES = ("bool", "int32", "float32")
 Phase = str | Callable[..., None]
-Script = Callable[[Any, "Group"], Any]  # from torch views to a tensor of logits
 Probabilities = Callable[[Any, np.ndarray], np.ndarray]  # from observations and masks to a number for each choice
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -327,6 +326,15 @@ def _as_list(kernel: str, arguments: Any) -> list[Any]:
             "mapping of parameters to entries"
         )
     return list(arguments)
+
+
+# A kernel that writes logits, or a function from torch views to a tensor of them.
+Script = str | Kernel | Callable[[Any, Group], Any]
+
+
+def script_kernel(script: Script) -> Kernel | None:
+    """The kernel that a script is; None of a function."""
+    return Kernel(script) if isinstance(script, str) else script if isinstance(script, Kernel) else None
 
 
 def eager_phase(phase: Callable[..., None]) -> Callable[..., None]:

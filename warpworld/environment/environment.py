@@ -21,6 +21,7 @@ from warpworld.environment.declarations import (
     Phase,
     Probabilities,
     Script,
+    script_kernel,
 )
 from warpworld.environment.params import made_params
 from warpworld.environment.per_env import checked_ranges, split_values, try_ends
@@ -127,11 +128,16 @@ class Environment:
     def scripts(self) -> Mapping[str, Script]:
         """Players that do not learn, by name: opponents in self-play, and members of leagues.
 
-        Each is a function ``fn(arrays, group)``: ``arrays[name]`` gives the torch view of an array, of the envs in
-        which it plays, and ``group`` is the Group that it plays. It returns logits (num_envs, group size, choices of
-        all heads) float32 from which actions are drawn, or for a Box the actions' means, -1 and 1 being its ends; for a
-        Dict or Tuple the logits of all choices, and behind them the means of all Boxes. Like a phase it has fixed
-        shapes, reads nothing back to the host and keeps no state in Python.
+        Each gives an agent logits of the choices of all heads, from which its action is drawn, or for a Box the
+        action's means, -1 and 1 being its ends; for a Dict or Tuple the logits of all choices, and behind them the
+        means of all Boxes. It is one of two:
+
+        - a kernel of the source file, by its name or as a Kernel. It takes ``Played`` of ``<script.cuh>`` besides its
+          other parameters, and writes what ``outputs_of`` points at for the agents that it ``plays``. It changes
+          nothing else, and draws no random numbers. One launch serves all envs in which it plays a group.
+        - a function ``fn(arrays, group)``: ``arrays[name]`` gives the torch view of an array, of the envs in which it
+          plays, and ``group`` is the Group that it plays. It returns (num_envs, group size, outputs) float32. Like a
+          phase it has fixed shapes, reads nothing back to the host and keeps no state in Python.
         """
         return {}
 
@@ -206,6 +212,28 @@ class Environment:
 def names_file(text: str) -> bool:
     """Whether a parameter that may be a word or a path is a path: it has a slash, or a suffix such as ``.json``."""
     return "/" in text or os.sep in text or Path(text).suffix != ""
+
+
+def script_kernels(environment: Environment) -> list[Kernel]:
+    """The kernels among an environment's scripts.
+
+    Raises:
+        DeclarationError: a script is neither a kernel nor a function, or there is no file that could have the kernel.
+    """
+    found = []
+    for name, script in environment.scripts().items():
+        kernel, where = script_kernel(script), f"{environment.name}: script '{name}'"
+        if kernel is None and not callable(script):
+            raise DeclarationError(f"{where} is {script!r}, expected a kernel's name, a Kernel or a function")
+        if kernel is not None and environment.source_path() is None:
+            raise DeclarationError(f"{where} is the kernel '{kernel.name}', but the class has no `source` file")
+        if kernel is not None and not isinstance(kernel.arguments, (Mapping, type(None))):
+            raise DeclarationError(
+                f"{where} lists the arguments of its kernel '{kernel.name}' in order, expected a mapping, as the world "
+                "binds who is played by name"
+            )
+        found += [] if kernel is None else [kernel]
+    return found
 
 
 def critic_space(environment: Environment, group: Group) -> Box | None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from warpworld.environment import Environment, Group, Kernel
+from warpworld.errors import BindError
 from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar
 from warpworld.managers.spellings import stem
 from warpworld.world.kernel_constants import macros_of
@@ -97,8 +98,12 @@ class EnvironmentKernels:
         if self.functions is not None:
             self.functions.require(kernel.name for kernel in kernels)
 
-    def build(self, kernels: Collection[Kernel]) -> None:
+    def build(self, kernels: Collection[Kernel], scripts: Collection[Kernel] = ()) -> None:
         """Check what these kernels' parameters are bound to, and compile the file; similar names are logged.
+
+        Args:
+            kernels: of phases and resets.
+            scripts: kernels of scripts, which ``script_step`` binds.
 
         Raises:
             BindError, BuildError: a parameter fits nothing, or the file does not compile.
@@ -107,7 +112,7 @@ class EnvironmentKernels:
             for kernel in kernels:
                 self.functions.arguments(kernel.name, kernel.arguments)
                 self._log_readings(self.functions, kernel)
-            self.functions.build(kernels)
+            self.functions.build([*kernels, *scripts])
 
     @staticmethod
     def _log_readings(functions: FunctionManager, kernel: Kernel) -> None:
@@ -127,3 +132,25 @@ class EnvironmentKernels:
         """The step that runs a kernel of the built file under a number, for all envs or for the active ones."""
         assert self.functions is not None  # a pipeline has kernels only where there is a file
         return self.functions.step(kernel.name, number, active_only, kernel.own_env_only, kernel.arguments)
+
+    def script_step(self, kernel: Kernel, played: Mapping[str, str | int]) -> RunKernel:
+        """The step in which a script's kernel plays a group.
+
+        Args:
+            kernel: of the built file.
+            played: fields of ``Played`` in script.cuh.
+
+        Raises:
+            BindError: the kernel takes nothing that it could write outputs to, or a parameter fits nothing.
+        """
+        assert self.functions is not None  # an environment has scripts in kernels only where there is a file
+        signature = self.functions.signatures[kernel.name]
+        names = {leaf.parameter.name for leaf in signature.leaves}
+        if "script_outputs" not in names:
+            raise BindError(
+                f"{signature.path}:{signature.line}: kernel '{kernel.name}' is a script, but has no outputs; include "
+                "<script.cuh> and take `Played played`"
+            )
+        own = kernel.arguments if isinstance(kernel.arguments, Mapping) else {}
+        given = {name: entry for name, entry in played.items() if name in names}
+        return self.functions.step(kernel.name, 0, own_env_only=kernel.own_env_only, given={**given, **own})

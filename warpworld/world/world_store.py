@@ -13,11 +13,13 @@ from warpworld.environment import (
     Array,
     Environment,
     Group,
+    Kernel,
     action_names,
     group_suffix,
     observation_arrays,
     observation_names,
     placed_groups,
+    script_kernels,
 )
 from warpworld.errors import DeclarationError, StoreError, suggest
 from warpworld.managers import (
@@ -83,14 +85,15 @@ class WorldStore:
         )
         self._copies_of_steps: dict[str, str] = {}  # made by ``recorded``, by the array's name
         self._pipeline = StepPipeline(environment, self._kernels.names, constants.autoreset)
-        self._kernels.require(self._pipeline.kernels)
+        scripts = script_kernels(environment)
+        self._kernels.require([*self._pipeline.kernels, *scripts])
         # arrays, then kernels, which bind to them
         self._declare_arrays()
         if environment.randomize:
             functions = self.kernels(RANDOMIZE_SOURCE, {})
             functions.build([])
             self._pipeline.drawn = draws(environment, functions, self.kernel_index())
-        self._kernels.build(self._pipeline.kernels)
+        self._kernels.build(self._pipeline.kernels, scripts)
 
     def _packing(self, envs_per_warp: int) -> int:
         number, warp_size = whole_number("envs_per_warp", envs_per_warp, 0), self._backend.warp_size
@@ -277,6 +280,10 @@ class WorldStore:
     def kernel_index(self) -> int:
         """A number for a kernel that is not the env's own, so that its random numbers are its own too."""
         return self._pipeline.number_of_another()
+
+    def script_step(self, kernel: Kernel, played: Mapping[str, str | int]) -> RunKernel:
+        """The step in which the kernel of an environment's script plays a group; see EnvironmentKernels."""
+        return self._kernels.script_step(kernel, played)
 
     def program(self, steps: Iterable[Step | PythonStep]) -> Callable[[], None]:
         """Freeze steps against the sealed store.

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.packaged import packaged
+from tests.scripts import script_outputs
 from warpworld import World
 from warpworld.envs.coins.coins import HABIT, Coins
 from warpworld.errors import DeclarationError
@@ -74,9 +75,7 @@ def test_the_best_response_to_the_script_earns_its_exact_value() -> None:
     game = matrix(1.0, 1.0)
     values = game @ np.array([HABIT, 1.0 - HABIT])
     assert values.max() == values[0] == 0.5
-    world = make(2)
-    group = world.groups["hider"]
-    logits = world.environment.scripts()["biased"]({"actions": world["actions"]}, group)
+    logits = script_outputs(make(2), "biased", "hider")
     assert logits.shape == (2, 1, 2)
     np.testing.assert_allclose(logits.softmax(-1)[0, 0].tolist(), [HABIT, 1.0 - HABIT], rtol=1e-6)
     rewards = earned(np.array([1.0, 0.0]), np.array([HABIT, 1.0 - HABIT]), 1.0, 1.0)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.envs.deathmatch.fights import BOX, FOUR, act, made, place
 from tests.eyes.arenas import RADIUS
+from tests.scripts import script_outputs
 from warpworld import World
 from warpworld.eyes.plans import Plan, box, write_plan
 
@@ -166,7 +167,7 @@ def test_a_turret_fires_as_far_as_its_gun_reaches(reach: float, fires: int) -> N
     world = made(1, **BOX, fire_range=reach)
     place(world, [[2.0, 3.5], [4.0, 3.5]], [0.0, 0.0])
     act(world)  # so that in_sight is of these places
-    logits = world.environment.scripts()["turret"](world.data, world.groups["player"])
+    logits = script_outputs(world, "turret", "player")
     assert int(logits[0, 0, -2:].argmax()) == fires
 
 

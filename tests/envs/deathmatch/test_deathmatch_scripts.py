@@ -6,13 +6,14 @@ import numpy as np
 import torch
 
 from tests.envs.deathmatch.fights import BOX, FOUR, HOMES, act, made, place, random_step
+from tests.scripts import script_outputs
 from warpworld import World
 
 HEADS = (5, 5, 2)
 
 
 def logits(world: World, name: str, group: str = "player") -> torch.Tensor:
-    return world.environment.scripts()[name](world.data, world.groups[group])
+    return script_outputs(world, name, group)
 
 
 def chosen(world: World, name: str, group: str = "player") -> np.ndarray:

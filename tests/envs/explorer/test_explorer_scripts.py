@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from tests.packaged import packaged
+from tests.scripts import script_outputs
 
 BOX: dict[str, Any] = {"plans": "box", "res": 16, "subsample": 4}  # walls at 1 m and 6 m
 FORWARD, LEFT, RIGHT = 3, 5, 6
@@ -33,6 +34,6 @@ def test_wander_turns_to_the_side_with_more_room(
     world["positions"][:, 0] = torch.tensor(place)
     world["angles"][:] = angle
     world["angvelocity"][:] = turning
-    logits = world.environment.scripts()["wander"](world, world.groups["explorer"])
+    logits = script_outputs(world, "wander", "explorer")
     assert logits.shape == (2, 1, 7)
     assert (logits.argmax(-1) == chosen).all()

@@ -10,6 +10,7 @@ import torch
 
 from tests.envs.skirmish.skirmish_oracle import Oracle
 from tests.packaged import packaged
+from tests.scripts import script_outputs
 from warpworld import World
 from warpworld.envs.skirmish.scenarios import NAMED, scenario_of
 from warpworld.envs.skirmish.skirmish import Skirmish
@@ -171,8 +172,7 @@ def test_what_opponents_did_can_be_hidden() -> None:
 # ---- the script -----------------------------------------------------------------------------------------------------
 def chances(world: World, side: str) -> list[list[float]]:
     """The script's probabilities in the first env, of every unit of a side."""
-    script = Scripted("attack", world.environment.scripts()["attack"])
-    found: list[list[float]] = script.outputs(world, world.groups[side], slice(None))[0].softmax(-1).tolist()
+    found: list[list[float]] = script_outputs(world, "attack", side)[0].softmax(-1).tolist()
     return [[round(chance, 4) for chance in row] for row in found]
 
 

@@ -10,8 +10,8 @@ import torch
 
 from tests.envs.skirmish.original import Originals
 from tests.packaged import packaged
+from tests.scripts import script_outputs
 from warpworld import World
-from warpworld.trainers.collecting.players import Scripted
 
 pytest.importorskip("jaxmarl", reason="no JaxMARL here: pip install jaxmarl")
 pytestmark = pytest.mark.slow
@@ -40,8 +40,7 @@ def make(scenario: str, num_envs: int, seed: int) -> World:
 
 def chances(world: World) -> list[torch.Tensor]:
     """The script's probabilities: of allies, and of enemies."""
-    script = Scripted("attack", world.environment.scripts()["attack"])
-    return [script.outputs(world, world.groups[name], slice(None)).softmax(-1) for name in ("ally", "enemy")]
+    return [script_outputs(world, "attack", name).softmax(-1) for name in ("ally", "enemy")]
 
 
 def draw(world: World, random_share: float, generator: torch.Generator) -> np.ndarray:

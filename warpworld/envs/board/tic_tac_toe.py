@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from warpworld.environment import Group, Script, register
+from warpworld.environment import Script, register
 from warpworld.envs.board.board import BoardGame
-from warpworld.envs.board.perfect import WEIGHTS, best_moves
-
-if TYPE_CHECKING:
-    import torch
-
-SHARPNESS = 50.0  # of a script's logits: a move that is not among the best is drawn once in e^50 times
+from warpworld.envs.board.perfect import best_moves
 
 
 @register("tic_tac_toe")
@@ -29,12 +24,8 @@ class TicTacToe(BoardGame):
 
     def scripts(self) -> Mapping[str, Script]:
         """perfect: never loses; of moves that are equally good chance chooses."""
-        return {"perfect": self._perfect}
+        return {"perfect": "perfect"}
 
-    def _perfect(self, arrays: Any, group: Group) -> torch.Tensor:
-        """Logits (num_envs, 1, 9)."""
-        import torch
-
-        cells = arrays["cells"]
-        position = (cells.flatten(1) * torch.as_tensor(WEIGHTS, device=cells.device)).sum(1)
-        return SHARPNESS * best_moves(cells.device)[position][:, None].float()
+    def constants(self) -> Mapping[str, Any]:
+        """The moves that the script chooses from, by position."""
+        return {"BEST_MOVES": best_moves()}

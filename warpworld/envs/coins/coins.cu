@@ -3,6 +3,7 @@
 // Arrays: observations (envs, 2, 4) of the round before, zeros in the first: a one at the own coin's side, and one at the
 // other's. Each agent writes its own. Read: actions (envs, 2, 1); heads, tails (envs,) what the hider pays the matcher
 // where both coins show that side; where they differ, the matcher pays 1.
+#include <script.cuh>
 #include <warpworld.cuh>
 
 struct Pays {
@@ -32,4 +33,12 @@ extern "C" __global__ void step(const int* actions, Pays pays, const int* timest
 extern "C" __global__ void reset(float* observations) {
   if (!is_active()) return;  // guard
   show(-1, -1, observations);
+}
+
+// A player that turns up heads in three rounds of four, whatever the other does.
+extern "C" __global__ void biased(Played played) {
+  if (!plays(played, agent_id())) return;
+  float* logits = outputs_of(played, agent_id());
+  logits[0] = -0.287682072f;  // ln(3 / 4)
+  logits[1] = -1.38629436f;   // ln(1 / 4)
 }

@@ -8,10 +8,9 @@ a hider with a habit, such as the script ``biased``, there is a best response, w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -19,11 +18,8 @@ from gymnasium.spaces import Box, Discrete
 from warpworld.drawing import Discs, Drawing, Mark, Segments, Text
 from warpworld.environment import Array, Environment, Group, Range, Script, register
 
-if TYPE_CHECKING:
-    import torch
-
 PLAYERS = ("matcher", "hider")
-HABIT = 0.75  # how often the script turns up heads
+HABIT = 0.75  # how often the script turns up heads, as in coins.cu
 
 
 @register("coins")
@@ -51,7 +47,7 @@ class Coins(Environment):
 
     def scripts(self) -> Mapping[str, Script]:
         """biased: heads in three rounds of four, whatever the other does."""
-        return {"biased": _biased}
+        return {"biased": "biased"}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The coins of the last round, the matcher's on the left, and whether they are equal; the winner is ringed."""
@@ -67,12 +63,3 @@ class Coins(Environment):
                 marks.append(Segments(-0.1, -0.2, 0.1, 0.2, outline="muted", line_width=0.04))
             marks.append(Discs(winner, 0.0, 0.58, fill=None, outline="ink", line_width=0.06))
         return Drawing((-1.6, -0.8, 1.6, 0.8), marks, seconds=0.4)
-
-
-def _biased(arrays: Any, group: Group) -> torch.Tensor:
-    """Logits (num_envs, 1, 2)."""
-    import torch
-
-    actions = arrays["actions"]
-    logits = torch.tensor([math.log(HABIT), math.log(1.0 - HABIT)], device=actions.device)
-    return logits.expand(len(actions), group.size, 2)

@@ -12,6 +12,7 @@
 #include <warpworld.cuh>
 
 #include "megastep_rules.cuh"
+#include "scripts.cuh"
 #include "sight.cuh"
 #include "spawn.cuh"
 
@@ -243,6 +244,37 @@ extern "C" __global__ void see(Scene scene, float* observations_rgb, float* obse
     if (!search.looks_anew[first + i]) rewards[first + i] += pay * (1.0f / 64.0f) * (float)fresh[i];
     search.looks_anew[first + i] = false;
   }
+}
+
+// ---- scripts --------------------------------------------------------------------------------------------------------
+//
+// Stands still, turns to the nearest opponent that it sees, and fires when a shot would hit. It is heavy and turns
+// slightly only, so that it would come to rest closest to its aim if it braked from then on: as fast as that goes without
+// overshooting. It sees as far to the sides as a camera does; while no agent is there it turns to the left.
+extern "C" __global__ void turret(Played played, const float2* positions, const float* angles, const float* angvelocity,
+                                  const bool* in_sight, Inertia inertia, Gun gun, float fov) {
+  if (!plays(played, agent_id())) return;
+  const int i = agent_index();
+  const Mark mark = nearest_in_view(positions + env_id() * NUM_AGENTS, in_sight + i * NUM_AGENTS, positions[i], angles[i], fov);
+  const float kept = (1.0f - inertia.decay) * angvelocity[i], more = slight_turn(inertia);
+  const float after[3] = {kept, kept + more, kept - more};  // not at all, to the left, to the right
+  int best = 0;
+  for (int turn = 1; turn < 3; ++turn)
+    if (rest_after(mark, after[turn], inertia) < rest_after(mark, after[best], inertia)) best = turn;
+  const bool seen = mark.distance < INFINITY;
+  const int turn = !seen || best == 1 ? SLIGHTLY_LEFT : best == 0 ? NO_TURN : SLIGHTLY_LEFT + 1;
+  float* logits = choose(outputs_of(played, agent_id()), MOVES, 0);
+  logits = choose(logits, TURNS, turn);
+  choose(logits, FIRES, seen && would_hit(mark, left_after(mark, after[best], inertia), gun));
+}
+
+// Moves and turns at random, forward more often than not, and fires once in twenty steps.
+extern "C" __global__ void walker(Played played) {
+  if (!plays(played, agent_id())) return;
+  float* logits = outputs_of(played, agent_id());
+  for (int choice = 0; choice < MOVES + TURNS + FIRES; ++choice) logits[choice] = 0.0f;
+  logits[3] = 2.0f;                             // forward
+  logits[MOVES + TURNS + FIRES - 1] = -2.944f;  // ln(1 / 19)
 }
 
 // ---- megastep's rules -----------------------------------------------------------------------------------------------

@@ -8,19 +8,16 @@ actions or rewards reach into another one's.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
-from torch import Tensor
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Group, Kernel, Phase, Range, register
+from warpworld.environment import Array, Group, Kernel, Phase, Range, Script, register
 from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
-from warpworld.envs.deathmatch.scripts import turret, walker
 from warpworld.errors import DeclarationError
 from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words
 
@@ -143,11 +140,9 @@ class Deathmatch(Indoor):
             return ["wake_by_megastep", camera_kernel("see_by_megastep")]
         return ["wake", camera_kernel("see")]
 
-    def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
-        """Opponents that do not learn."""
-        if self.params.megastep_rules:
-            return {}
-        return {"turret": functools.partial(turret, self.params), "walker": walker}
+    def scripts(self) -> Mapping[str, Script]:
+        """Opponents that do not learn: one stands, turns and shoots; one walks at random."""
+        return {} if self.params.megastep_rules else {"turret": "turret", "walker": "walker"}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The home, the agents with their health, what they see, and the shots of this step.

@@ -6,6 +6,7 @@
 // `move` moves the agent; `see` draws what its camera sees into the observations, sets the bits of the texels in view, and
 // pays for those that were not set; `wake` puts an agent into a random place of a random plan, and `see_first` shows it what
 // there is, which is not paid.
+#include <script.cuh>
 #include <seen.cuh>
 #include <warpworld.cuh>
 
@@ -102,4 +103,39 @@ extern "C" __global__ void see_first(Scene scene, Sights sights, float* observat
   const int env = env_id();
   const Fresh seen = look_for_new(scene, sights, observations_rgb, observations_depth);
   if (lane() == 0) count(sights, env, scene.plan[env], seen);
+}
+
+// ---- the script ------------------------------------------------------------------------------------------------------
+constexpr int CHOICES = 7, FORWARD = 3, LEFT = 5, RIGHT = 6;
+constexpr float SIDE = 40.0f;   // degrees to each side in which it measures how much room there is
+constexpr float ROOM = 1.0f;    // metres ahead below which it turns
+constexpr float TURNS = 20.0f;  // degrees a second above which a turn has begun
+
+// Metres to the nearest wall in a direction; infinite where there is none.
+__device__ float room_towards(const Walls& walls, float2 place, float angle) {
+  using namespace plane;
+  const float2 ray = direction_of(angle);
+  float nearest = INFINITY;
+  for (int i = 0; i < walls.count; ++i) {
+    const Segment wall = segment(walls.ends[i]);
+    const float2 along = wall.b - wall.a, to_wall = wall.a - place;
+    const float across = cross(ray, along), ahead = cross(to_wall, along) / across;
+    const float at = cross(to_wall, ray) / across;
+    if (ahead > 0.0f && at >= 0.0f && at <= 1.0f && ahead < nearest) nearest = ahead;
+  }
+  return nearest;
+}
+
+// Forward while there is room, else a turn to the side with more of it; a turn that has begun is finished.
+extern "C" __global__ void wander(Played played, const float2* positions, const float* angles, const float* angvelocity,
+                                  const int* plan, Plans plans) {
+  if (!plays(played, agent_id())) return;
+  const int env = env_id();
+  const Walls walls = walls_of(plans, plan[env]);
+  const float2 place = positions[env];
+  const float ahead = room_towards(walls, place, angles[env]), turning = angvelocity[env];
+  const float left = room_towards(walls, place, angles[env] + SIDE), right = room_towards(walls, place, angles[env] - SIDE);
+  const bool has_begun = fabsf(turning) > TURNS;
+  const int turn = (has_begun ? turning > 0.0f : left > right) ? LEFT : RIGHT;
+  choose(outputs_of(played, agent_id()), CHOICES, ahead > ROOM ? FORWARD : turn);
 }

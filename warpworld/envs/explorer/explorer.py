@@ -6,18 +6,15 @@ there, each episode begins in a random home at a random place, and a ray that hi
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Discrete
-from torch import Tensor
 
 from warpworld.drawing import Drawing, Segments
-from warpworld.environment import Array, Group, Kernel, Phase, Range, register
-from warpworld.envs.explorer.scripts import wander
+from warpworld.environment import Array, Group, Kernel, Phase, Range, Script, register
 from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, texel_stretches
 from warpworld.eyes.plans import find_sights, seen_words
 
@@ -80,9 +77,9 @@ class Explorer(Indoor):
         """Start at a random place, and look."""
         return ["wake", camera_kernel("see_first")]
 
-    def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
-        """Reference that walks where there is room."""
-        return {"wander": functools.partial(wander, self.params)}
+    def scripts(self) -> Mapping[str, Script]:
+        """Reference that measures its distance to walls in three directions, and walks where there is room."""
+        return {"wander": "wander"}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The home, with the walls that have been seen in the agent's colour, the agent, and what it sees."""

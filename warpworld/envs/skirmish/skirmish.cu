@@ -6,6 +6,7 @@
 //
 // A step is eight ticks. In each, all who can shoot do so at once, then all move, and then those who overlap are pushed
 // apart at once.
+#include "attack.cuh"
 #include "skirmish.cuh"
 
 constexpr int TICKS = 8;
@@ -297,4 +298,17 @@ extern "C" __global__ void reset(Units units, Seen seen, const int* army, float*
   if (lane() == 0) won[env_id()] = false;
   sync_env();  // all have been stored before others take the place of what moved
   look_around(field, units, seen);
+}
+
+// Shoots at whom it shot at before, or else at the nearest opponent in reach; walks while there is none: straight to one of
+// the opponents that it sees, which it draws anew in every step, and to its goal while it sees none.
+extern "C" __global__ void attack(Played played, Battlefield field) {
+  if (!plays(played, agent_id())) return;
+  const Situation situation = situation_of(field, agent_id());
+  const bool shoots = situation.target >= 0;
+  float* logits = outputs_of(played, agent_id());
+  choose(logits, played.script_width, shoots ? ATTACK + situation.target : STOP);
+  if (shoots) return;
+  logits[STOP] = NEVER;
+  walk(field, situation, agent_id(), logits);
 }

@@ -36,6 +36,7 @@ constexpr bool IS_CROWD = NUM_AGENTS > 1024;
 // computes while another waits. A crowd's has all it can.
 constexpr int MOST_LANES = IS_CROWD ? 1024 : NUM_AGENTS < 512 ? NUM_AGENTS : 512;
 
+#include "greedy.cuh"
 #include "shortlist.cuh"
 
 // Where lanes run side by side they write rows of their env together, for which the nearest of these rows' agents must
@@ -496,4 +497,16 @@ extern "C" __global__ void reset_fixed(Agents agents, int* num_runners, const fl
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
     place(field, agents, standing(start_x[agent], start_y[agent], start_direction[agent]), agent);
   start_episode(field, num_runners, observations, grid_length, max_speed);
+}
+
+// Taggers steer for the nearest runner in the game, runners away from the nearest tagger, at speed.
+extern "C" __global__ void greedy(Played played, Chase chase, const float* acceleration_actions,
+                                  const float* turn_actions, int num_acceleration_levels, int num_turn_levels) {
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    if (!plays(played, agent)) continue;
+    const float turn = turn_of(chase, to_nearest(chase, agent), agent);
+    float* logits = speed_up(outputs_of(played, agent), acceleration_actions, num_acceleration_levels + 1);
+    for (int level = 0; level <= num_turn_levels; ++level)
+      logits[level] = -SHARPNESS * fabsf(turn_actions[level] - turn);
+  }
 }

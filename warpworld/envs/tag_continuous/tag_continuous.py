@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
@@ -31,13 +31,9 @@ from warpworld.environment import (
     register,
 )
 
-if TYPE_CHECKING:
-    import torch
-
 NUM_BLOCKS = 7  # of an observation, see tag_continuous.cu
 OWN_STATE = 6  # entries
 MOST_LANES = 512  # of an env whose agents fit a block, on a GPU; see tag_continuous.cu
-SHARPNESS = 200.0  # of a script's logits, per radian of turning
 Agents = Annotated[int, Range(1, MOST_AGENTS - 1)]
 Choices = Annotated[int, Range(0, 2**16)]
 Finite = Annotated[float, Range()]
@@ -178,24 +174,7 @@ class TagContinuous(Environment):
 
     def scripts(self) -> Mapping[str, Script]:
         """greedy: taggers steer for the nearest runner in the game, runners away from the nearest tagger, at speed."""
-        return {"greedy": self._greedy}
-
-    def _greedy(self, arrays: Any, group: Group) -> torch.Tensor:
-        """Logits (num_envs, size, levels of both heads): for the strongest acceleration and the turn that fits best."""
-        import torch
-
-        x, y, p = arrays["loc_x"], arrays["loc_y"], self.params
-        others = slice(p.num_taggers, None) if group.name == "tagger" else slice(0, p.num_taggers)
-        dx, dy = (place[:, None, others] - place[:, group.slice, None] for place in (x, y))
-        playing = arrays["still_in_the_game"][:, None, others] != 0
-        nearest = torch.where(playing, dx**2 + dy**2, math.inf).argmin(-1, keepdim=True)
-        dx, dy = dx.gather(-1, nearest), dy.gather(-1, nearest)
-        wanted = torch.atan2(dy, dx) if group.name == "tagger" else torch.atan2(-dy, -dx)
-        turn = torch.remainder(wanted - arrays["direction"][:, group.slice, None] + math.pi, 2 * math.pi) - math.pi
-        levels, turns = arrays["acceleration_actions"], arrays["turn_actions"]
-        best = (turns - turn).abs()
-        strongest = (levels - levels.max()).expand(*best.shape[:2], -1)
-        return SHARPNESS * torch.cat((strongest / (levels.max() - levels.min() + 1e-9), -best), -1)
+        return {"greedy": self._kernel("greedy")}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The square, and a dart for each agent in the game; around taggers their reach, and a ring for each tag."""

@@ -6,6 +6,7 @@
 //
 // The lanes of an env share its agents: each lane takes every num_lanes()-th, and moves and rewards the same ones. So the
 // cost of a step grows with the number of agents; with full observations it grows with its square, as these do.
+#include <script.cuh>
 #include <warpworld.cuh>
 
 constexpr int RUNNER = RUNNER_FIRST;
@@ -154,4 +155,32 @@ extern "C" __global__ void reset_fixed(int* loc_x, int* loc_y, const int* starti
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
     move_to(agent, starting_location_x[agent], starting_location_y[agent], loc_x, loc_y, board[0], scale);
   observe_first(board[0], scale, observations);
+}
+
+// ---- the script ------------------------------------------------------------------------------------------------------
+constexpr int MOVES = 5;
+constexpr float SHARPNESS = 20.0f;  // of logits, per step: a worse move is taken once in e^20 draws
+
+// Steps from a cell to the runner, or for the runner to the nearest tagger.
+__device__ int steps_to_others(int agent, int x, int y, const int* loc_x, const int* loc_y) {
+  const int first = agent == RUNNER ? 0 : RUNNER, end = agent == RUNNER ? RUNNER : NUM_AGENTS;
+  int least = INT32_MAX;
+  for (int other = env_id() * NUM_AGENTS + first; other < env_id() * NUM_AGENTS + end; ++other)
+    least = min(least, abs(loc_x[other] - x) + abs(loc_y[other] - y));
+  return least;
+}
+
+// Taggers step towards the runner, the runner away from the nearest tagger; between equal moves chance decides.
+extern "C" __global__ void greedy(Played played, const int* loc_x, const int* loc_y, int grid_length) {
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    if (!plays(played, agent)) continue;
+    const int i = env_id() * NUM_AGENTS + agent, x = loc_x[i], y = loc_y[i];
+    const int to_x[MOVES] = {x, min(x + 1, grid_length), max(x - 1, 0), x, x};
+    const int to_y[MOVES] = {y, y, y, min(y + 1, grid_length), max(y - 1, 0)};
+    float* logits = outputs_of(played, agent);
+    for (int move = 0; move < MOVES; ++move) {
+      const float steps = (float)steps_to_others(agent, to_x[move], to_y[move], loc_x, loc_y);
+      logits[move] = SHARPNESS * (agent == RUNNER ? steps : -steps);
+    }
+  }
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -19,10 +19,6 @@ from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
 from warpworld.errors import DeclarationError
 
-if TYPE_CHECKING:
-    import torch
-
-SHARPNESS = 20.0  # of a script's logits, per step: a worse move is taken once in e^20 draws
 MOST_THREADS = 256  # of an env, which share its agents where threads run in parallel
 MOST_AGENTS = {True: 2400, False: 12_000}  # with full observations and without: what they share takes 48 KB
 LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
@@ -104,20 +100,7 @@ class TagGridworld(Environment):
 
     def scripts(self) -> Mapping[str, Script]:
         """greedy: taggers step towards the runner, the runner away from the nearest tagger."""
-        return {"greedy": self._greedy}
-
-    def _greedy(self, arrays: Any, group: Group) -> torch.Tensor:
-        """Logits (num_envs, size, 5): how near each move leads, in steps; between equal ones chance decides."""
-        import torch
-
-        x, y, last = arrays["loc_x"], arrays["loc_y"], self.params.grid_length
-        own_x, own_y = x[:, group.slice], y[:, group.slice]
-        to_x = torch.stack([own_x, own_x + 1, own_x - 1, own_x, own_x], -1).clamp(0, last)
-        to_y = torch.stack([own_y, own_y, own_y, own_y + 1, own_y - 1], -1).clamp(0, last)
-        others = slice(0, -1) if group.name == "runner" else slice(-1, None)
-        there_x, there_y = x[:, None, None, others], y[:, None, None, others]
-        steps = ((to_x[..., None] - there_x).abs() + (to_y[..., None] - there_y).abs()).amin(-1).float()
-        return SHARPNESS * (steps if group.name == "runner" else -steps)
+        return {"greedy": self._kernel("greedy")}
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The grid, the taggers and the runner; a ring around the runner's cell when it is caught."""

@@ -7,6 +7,8 @@
 #include <warpworld.cuh>
 #include <ways.cuh>
 
+#include "scripts.cuh"
+
 // What pays an agent, and how it is shown.
 struct Goals {
   float2 *goal, *start_position;
@@ -207,4 +209,23 @@ extern "C" __global__ void fix(Motions motions, Goals goals, const float* fixes,
   const int since = timestep[i] - fixed_at[i];
   observations_since[i] = 0.02f * (float)since;
   if (shown_once && since > 0) goals.observations_goal[2 * i] = goals.observations_goal[2 * i + 1] = 0.0f;
+}
+
+// ---- scripts --------------------------------------------------------------------------------------------------------
+//
+// Straight to the goal without turning, along the walls that stand between.
+extern "C" __global__ void slide(Played played, Pushed body, const float2* goal, Inertia inertia) {
+  if (!plays(played, agent_id())) return;
+  choose(outputs_of(played, agent_id()), CHOICES, push_towards(body, goal[agent_index()], inertia));
+}
+
+// Along the field of shortest ways, without turning.
+extern "C" __global__ void guide(Played played, Pushed body, const float2* goal, const int* plan, const int* goal_place,
+                                 Ways ways, Inertia inertia) {
+  if (!plays(played, agent_id())) return;
+  const int i = agent_index();
+  const int4 grid = ways.plan_ways[plan[i]];
+  const Field field = {ways.way_fields + grid.x + goal_place[i] * grid.w, grid.y, grid.z};
+  const float2 target = next_place(field, body.positions[i], goal[i]);
+  choose(outputs_of(played, agent_id()), CHOICES, push_towards(body, target, inertia));
 }

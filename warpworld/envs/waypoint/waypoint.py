@@ -7,18 +7,15 @@ With ``goal_distance`` goals lie anywhere in the home, and the shortest way to t
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
-from torch import Tensor
 
 from warpworld.drawing import Discs, Drawing
-from warpworld.environment import Array, Group, Kernel, Phase, Range, register
-from warpworld.envs.waypoint.scripts import guide, slide
+from warpworld.environment import Array, Group, Kernel, Phase, Range, Script, register
 from warpworld.errors import DeclarationError
 from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor
 from warpworld.eyes.plans import find_ways, way_arrays
@@ -126,10 +123,9 @@ class Waypoint(Indoor):
         """Kernels that may show the goal anew, between moving and looking."""
         return []
 
-    def scripts(self) -> Mapping[str, Callable[[Mapping[str, Tensor], Group], Tensor]]:
+    def scripts(self) -> Mapping[str, Script]:
         """References that know where they are: straight to the goal, and along the shortest way."""
-        own = {"slide": slide, "guide": guide} if self.params.is_far else {"slide": slide}
-        return {name: functools.partial(script, self.params) for name, script in own.items()}
+        return {"slide": "slide"} | ({"guide": "guide"} if self.params.is_far else {})
 
     def truncations(self, num_steps: int) -> int:
         """Most time limits of one env in ``num_steps`` steps, each of at least half of ``episode_length``."""

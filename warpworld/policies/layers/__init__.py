@@ -20,8 +20,7 @@ from warpworld.policies.layers.linear_tanh import run_layers
 from warpworld.policies.layers.one_thread import one_torch_thread
 from warpworld.policies.layers.precision import (
     FLOAT32,
-    backward,
-    backward_from,
+    gradients_of,
     in_float32,
     is_reduced,
     products,
@@ -46,9 +45,8 @@ __all__ = [
     "ResidualBlock",
     "Transformer",
     "Width",
-    "backward",
-    "backward_from",
     "check_hidden",
+    "gradients_of",
     "hidden_layers",
     "in_float32",
     "is_reduced",

@@ -83,27 +83,27 @@ def in_float32(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
         return layer(widened(x))
 
 
-def backward(loss: Tensor, inputs: Sequence[Tensor] | None = None) -> None:
-    """``loss.backward``, with each product in the dtype that it had forward: autocast would reduce all of them.
-
-    Args:
-        loss: a scalar.
-        inputs: the parameters whose gradients are wanted; None for all.
-    """
-    with _in_their_dtypes(loss):
-        loss.backward(inputs=inputs)
-
-
-def backward_from(tensors: Sequence[Tensor], gradients: Sequence[Tensor]) -> None:
-    """``torch.autograd.backward`` from tensors with gradients like them, likewise.
+def gradients_of(
+    tensors: Sequence[Tensor], parameters: Sequence[Tensor], gradients: Sequence[Tensor] | None = None
+) -> Sequence[Tensor | None]:
+    """``torch.autograd.grad``, with each product in the dtype that it had forward: autocast would reduce all of them.
 
     Args:
         tensors: on one device; what depends on no parameter is left out.
-        gradients: of a loss at each of them.
+        parameters: whose gradients are wanted.
+        gradients: of a loss at each of the tensors; None where these are losses themselves.
+
+    Returns:
+        One like each parameter; None for those that no tensor depends on.
     """
-    pairs = [pair for pair in zip(tensors, gradients, strict=True) if pair[0].requires_grad]
+    seeds = [None] * len(tensors) if gradients is None else gradients
+    pairs = [pair for pair in zip(tensors, seeds, strict=True) if pair[0].requires_grad]
+    if not pairs or not parameters:
+        return [None] * len(parameters)
     with _in_their_dtypes(tensors[0]):
-        torch.autograd.backward([tensor for tensor, _ in pairs], [gradient for _, gradient in pairs])
+        return torch.autograd.grad(
+            [tensor for tensor, _ in pairs], parameters, [seed for _, seed in pairs], allow_unused=True
+        )
 
 
 def _in_their_dtypes(x: Tensor) -> AbstractContextManager[Any]:

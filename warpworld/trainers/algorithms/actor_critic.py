@@ -25,7 +25,6 @@ from warpworld.policies import (
     SquashedGaussian,
     SquashedHead,
     TanhHead,
-    backward,
     build_policy,
     observation_size,
     of_stacks,
@@ -211,8 +210,7 @@ class ActorCritic(OffPolicy):
 
     def step(self, parameters: FlatParameters, loss: Tensor) -> Tensor:
         """A gradient step of these parameters alone; gives the gradient's length."""
-        parameters.gradient.zero_()
-        backward(loss, parameters.parts)
+        parameters.differentiate([loss])
         self.share_gradient(parameters)
         return parameters.step(self.settings.max_grad_norm or math.inf)
 

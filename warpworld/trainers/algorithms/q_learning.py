@@ -14,7 +14,7 @@ from torch import Tensor
 
 from warpworld.config import Count, Fault, Flag, Fraction, FractionSchedule, Sizes
 from warpworld.environment import Group, is_nested
-from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, backward, build_policy, of_choices
+from warpworld.policies import FORBIDDEN, Categorical, HeadsMaker, Policy, build_policy, of_choices
 from warpworld.policies.fused import FusedAdam, FusedTransitions, FusedValues, fuse_copy, fused_gradient
 from warpworld.trainers.algorithms.algorithm import Progress
 from warpworld.trainers.algorithms.exploration import Epsilon
@@ -169,8 +169,7 @@ class QLearning(OffPolicy):
     def evaluate_with_gradient(self) -> Evaluated:
         """Draw a batch, evaluate it, and write the gradient of its loss."""
         found = self.evaluate()
-        self.parameters.gradient.zero_()
-        backward(found.loss)
+        self.parameters.differentiate([found.loss])
         return found
 
     def updated(self) -> None:

@@ -15,7 +15,7 @@ from warpworld.policies.packed import Packer, Perceptron, shape_of
 from warpworld.trainers.collecting.actor import Actor
 from warpworld.trainers.collecting.memory import CUT, ENDS, Memory
 from warpworld.trainers.collecting.outcomes import ROW
-from warpworld.trainers.collecting.players import Player, Seen, decide
+from warpworld.trainers.collecting.players import Player, Seen, decide, needs_torch
 from warpworld.trainers.spans import POLICY, spanned
 from warpworld.world import World
 
@@ -200,6 +200,8 @@ class ActingKernel:
         """Write the actions of all groups into the store; call ``begin`` before the first time."""
         for memory in self._forgetting:
             memory.forget()
+        for group in self._groups:
+            group.actor.scripts.run()
         if self._others:
             with torch.no_grad():
                 for player, seen, outputs in self._others:
@@ -211,6 +213,7 @@ class _ActingGroup:
     """One group of the kernel.
 
     Attributes:
+        actor: of the group.
         shape: of its network.
         bound: arrays by the names that their fields have in the kernel's struct.
         threads: of an env, that have work in the widest layer.
@@ -222,7 +225,7 @@ class _ActingGroup:
     def __init__(self, world: World, actor: Actor) -> None:
         shape = shape_of(actor.policy) if isinstance(actor.policy, Policy) else _NO_NETWORK
         assert isinstance(shape, Perceptron)
-        self._world, self._actor, self.shape = world, actor, shape
+        self._world, self.actor, self.shape = world, actor, shape
         self._in_box = isinstance(actor.sampler, BoxSampler)
         name, players = actor.group.name, 2 + len(actor.slots)  # and one whose outputs are 0
         self._weights, self._players = f"policy_weights_{name}", f"policy_players_{name}"
@@ -237,19 +240,19 @@ class _ActingGroup:
     def flop(self) -> int:
         """Operations of the products that an env's agents need; none of a group that acts at random."""
         weights = sum(inputs * outputs for inputs, outputs in self.shape.products)
-        return 0 if self.shape is _NO_NETWORK else 2 * weights * self._actor.group.size
+        return 0 if self.shape is _NO_NETWORK else 2 * weights * self.actor.group.size
 
     def _bound(self, given: dict[str, str]) -> dict[str, str]:
         kind = "numbers" if self._in_box else "choices"
-        own = {"weights": self._weights, "players": self._players, "outputs": self._actor.sampler.context.outputs}
+        own = {"weights": self._weights, "players": self._players, "outputs": self.actor.sampler.context.outputs}
         shared = ("observations", "head_sizes", "log_stds", "box", "rollout_observations", "rollout_log_probs")
         own |= {name: given[name] for name in (*shared, "rollout_action_mask") if name in given}
         own[kind] = given["actions"]
-        if self._actor.memory is not None:
-            own |= {"state": self._actor.memory.state_name, "values": self._actor.memory.values_name}
+        if self.actor.memory is not None:
+            own |= {"state": self.actor.memory.state_name, "values": self.actor.memory.values_name}
         if self._records:
             own[f"rollout_{kind}"] = given["rollout_actions"]
-        if self._actor.sampler.masked:
+        if self.actor.sampler.masked:
             own["action_mask"] = "action_mask"
         else:
             own.pop("rollout_action_mask", None)
@@ -257,17 +260,17 @@ class _ActingGroup:
 
     @property
     def _records(self) -> bool:
-        return self._actor.sampler.kernel == "sample"
+        return self.actor.sampler.kernel == "sample"
 
     def constants(self) -> dict[str, float]:
         """Constants of the kernel for this group."""
-        shape, sampler = self.shape, self._actor.sampler
+        shape, sampler = self.shape, self.actor.sampler
         own = {
-            "AGENTS": self._actor.group.size,
+            "AGENTS": self.actor.group.size,
             "FEATURES": shape.widths[0],
             "HIDDEN_1": shape.hidden[0],
             "HIDDEN_2": shape.hidden[1],
-            "OUTPUTS": self._actor.distribution.num_outputs,
+            "OUTPUTS": self.actor.distribution.num_outputs,
             "IS_RELU": shape.activation == "relu",
             "NORMALISES": shape.normalises,
             "IS_GREEDY": sampler.kernel == "act_greedily",
@@ -290,32 +293,31 @@ class _ActingGroup:
         policies: list[Policy] = []
         others: list[tuple[Player, Seen, torch.Tensor]] = []
         self.forgetting = None
-        for player, seen, outputs in self._actor.playing:
+        self.actor.scripts.take(self.actor.playing)
+        for player, seen, outputs in self.actor.playing:
             row = self._row(player, policies)
             self._world[self._players][seen.envs].fill_(row)
             if row < 0:
-                self.forgetting = self._actor.memory
-            if row < 0 and player is None:
-                outputs.zero_()  # they are not written again
-            if player is not None and (not isinstance(player, Policy) or player not in policies):
+                self.forgetting = self.actor.memory
+            if needs_torch(player) and (not isinstance(player, Policy) or player not in policies):
                 others.append((player, seen, outputs))
         if policies:
             self._packer.pack(policies)
         if self._in_box and others:
-            self._actor.sampler.take(getattr(self._actor.policy, "distribution", None))
+            self.actor.sampler.take(getattr(self.actor.policy, "distribution", None))
         return others
 
     def _row(self, player: Player, policies: list[Policy]) -> int:
         """The row of a player's weights, which are packed next where they are not yet; -1 for one without."""
         if self._in_box and (player is None) != (self.shape is _NO_NETWORK):
             raise StoreError(
-                f"group '{self._actor.group.name}' acts in a Box by a kernel that was made for "
+                f"group '{self.actor.group.name}' acts in a Box by a kernel that was made for "
                 f"{'a policy' if player is None else 'a random player'}; set trainer.fused to false to exchange the two"
             )
-        if player is None and self._actor.memory is not None:
+        if player is None and self.actor.memory is not None:
             return -1  # what its agents remember stays as it is
         if player is None:
-            return 1 + len(self._actor.slots)  # the last row, of zeros: whatever is allowed is equally likely
+            return 1 + len(self.actor.slots)  # the last row, of zeros: whatever is allowed is equally likely
         if not isinstance(player, Policy) or shape_of(player) != self.shape:
             return -1
         known = next((row for row, policy in enumerate(policies) if policy is player), None)

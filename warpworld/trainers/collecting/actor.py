@@ -28,8 +28,11 @@ from warpworld.trainers.collecting.players import (
     cut_at,
     decide,
     distribution_of,
+    needs_torch,
+    outputs_array,
     split_envs,
 )
+from warpworld.trainers.collecting.scripts import ScriptKernels
 from warpworld.trainers.spans import POLICY, SAMPLING, span
 from warpworld.world import World
 
@@ -47,6 +50,7 @@ class Actor:
         memory: what the agents remember, where the first policy remembers; else None.
         distribution: of the group's actions: the policy's, or what the group's space calls for.
         sampler: what draws.
+        scripts: players that need no torch.
         rows: how one agent's observation lies in a row.
         action_dtype: of the actions array, and of what is recorded of it.
         action_size: numbers in one agent's action.
@@ -85,6 +89,7 @@ class Actor:
         self.action_dtype, self.action_size = action_layout(self.group.action)
         self.memory = Memory(world, self.group, policy.state_size) if isinstance(policy, RememberingPolicy) else None
         self._world = world
+        self.scripts = ScriptKernels(world, self.group, self.distribution.num_outputs)
         make = sampler or self.distribution.sampler
         self.sampler = make(self._sampler_context(world.kernel_index() if index is None else index, recorded), kernel)
         world.when_sealed(self._find)
@@ -92,7 +97,7 @@ class Actor:
 
     def _sampler_context(self, index: int, recorded: Mapping[str, str] | None) -> SamplerContext:
         world, group = self._world, self.group
-        outputs = f"policy_outputs_{group.name}"
+        outputs = outputs_array(group.name)
         per_agent = (group.size, self.distribution.num_outputs)
         self._outputs = world.add(Array(outputs, "float32", per_agent, per="env", initial=0.0), kept="derived")
         observations, is_own = self._observation_array()
@@ -206,9 +211,13 @@ class Actor:
         with torch.no_grad(), products(FLOAT32, self._world.device):  # a run's own precision lies around it
             if self.memory is not None and (envs is None or envs.start == 0):  # of all envs, before the first acts
                 self.memory.forget()
-            for player, seen, outputs in self.playing:
+            playing = self.playing
+            self.scripts.take(playing)
+            self.scripts.run()
+            for player, seen, outputs in playing:
                 if envs is None or envs.start <= seen.envs.start < envs.stop:
-                    decide(player, seen, outputs)
+                    if needs_torch(player):
+                        decide(player, seen, outputs)
                     self.sampler.take(distribution_of(player), seen.envs)
 
     @property

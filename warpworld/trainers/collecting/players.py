@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from warpworld.config import LearnerConfig, RandomConfig, ScriptConfig
-from warpworld.environment import Environment, Group, Script
+from warpworld.environment import Environment, Group, Kernel, Script, script_kernel
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.policies import AT_RANDOM, Policy, RememberingPolicy
 from warpworld.trainers.collecting.memory import Memory
@@ -30,8 +30,28 @@ class Scripted:
     name: str
     script: Script
 
+    @property
+    def kernel(self) -> Kernel | None:
+        """The kernel that the script is; None of a function."""
+        return script_kernel(self.script)
+
+    @staticmethod
+    def players_array(group: Group) -> str:
+        """Name of the array with the number of the kernel that plays a group in each env."""
+        return f"script_players_{group.name}"
+
+    @classmethod
+    def played(cls, group: Group, number: int, num_outputs: int) -> dict[str, str | int]:
+        """Fields of ``Played`` in script.cuh, for a kernel with its number among those that play a group."""
+        return {
+            **{"script_players": cls.players_array(group), "script_outputs": outputs_array(group.name)},
+            **{"script_number": number, "script_width": num_outputs, "script_agents": group.size},
+            **{"script_first": group.first, "script_stride": group.stride},
+        }
+
     def outputs(self, world: World, group: Group, envs: slice) -> Tensor:
-        """The script's outputs for a range of envs: (envs, group size, outputs) float32."""
+        """The outputs of a script that is a function, for a range of envs: (envs, group size, outputs) float32."""
+        assert callable(self.script)
         return self.script(ArraysOfEnvs(world, envs), group)
 
     def check(self, world: World, group: Group, num_outputs: int) -> None:
@@ -39,7 +59,11 @@ class Scripted:
 
         Raises:
             DeclarationError: the script fails, or gives another shape or dtype than a policy of the group.
+            BindError: a parameter of its kernel fits nothing.
         """
+        if self.kernel is not None:
+            world.script_step(self.kernel, self.played(group, 0, num_outputs))
+            return
         where = f"{world.environment.name}: script '{self.name}' for group '{group.name}'"
         expected = (world.num_envs, group.size, num_outputs)
         try:
@@ -59,6 +83,21 @@ def player_of(policy: Player, entry: LearnerConfig | RandomConfig | ScriptConfig
     if policy is None and isinstance(entry, ScriptConfig):
         return Scripted(entry.script, environment.scripts()[entry.script])
     return policy
+
+
+def outputs_array(group: str) -> str:
+    """Name of the array with the outputs that a group's actions are drawn from."""
+    return f"policy_outputs_{group}"
+
+
+def needs_torch(player: Player) -> bool:
+    """Whether a player's outputs are torch's."""
+    return player is not None and kernel_of(player) is None
+
+
+def kernel_of(player: Player) -> Kernel | None:
+    """The kernel that a player is; None of all others."""
+    return player.kernel if isinstance(player, Scripted) else None
 
 
 class ArraysOfEnvs:
@@ -102,11 +141,6 @@ def decide(player: Any, seen: Seen, outputs: Tensor) -> None:
         outputs: (envs, size, num_outputs) float32, written to.
     """
     outputs.copy_(player.outputs(seen.observations))
-
-
-@decide.register
-def _(player: None, seen: Seen, outputs: Tensor) -> None:
-    outputs.zero_()  # equal logits: whatever is allowed is equally likely
 
 
 @decide.register

@@ -10,7 +10,7 @@ from warpworld.managers import Step
 from warpworld.policies import Policy, RememberingPolicy
 from warpworld.policies.fused import FusedActing, FusedNetworks, Joining, fused_actor
 from warpworld.trainers.collecting.actor import Actor
-from warpworld.trainers.collecting.players import Player, decide, distribution_of
+from warpworld.trainers.collecting.players import Player, decide, distribution_of, needs_torch
 from warpworld.world import World
 
 
@@ -41,17 +41,15 @@ class WholeSteps:
     ) -> None:
         self._world, self._actors = world, actors
         self._joining, self._acting = list[Joining](), list[FusedActing]()
-        self._zeroed = list[Tensor]()
         acting, (record, move_on) = [step for actor in actors for step in self._steps(actor)], recording
         self.run = world.steps_between([*acting, *record], move_on, num_steps, row)
 
     def _steps(self, actor: Actor) -> list[Step]:
         acting, num_envs, memory = [], self._world.num_envs, actor.memory
+        actor.scripts.take(actor.playing)
         for player, seen, outputs in actor.playing:
             networks = networks_of(player)
-            if networks is None:
-                self._zeroed.append(outputs)
-            else:
+            if networks is not None:
                 remembered = None if memory is None else (memory.state[seen.envs], memory.values[seen.envs])
                 first = seen.envs.start or 0
                 acting.append(FusedActing(networks, seen.observations, outputs, first, num_envs, remembered))
@@ -60,14 +58,13 @@ class WholeSteps:
         self._joining += joining
         forgets = [] if memory is None else [memory.forget_step()]
         seeing = [part.step for part in joining]
-        return [*forgets, *seeing, *(part.step for part in acting), actor.sampler.step(at_random=actor.is_random)]
+        playing: list[Step] = [*actor.scripts.steps, *(part.step for part in acting)]
+        return [*forgets, *seeing, *playing, actor.sampler.step(at_random=actor.is_random)]
 
     def begin(self) -> None:
         """Take in weights, which may change between two rollouts and at no other time."""
         for acting in self._acting:
             acting.begin()
-        for outputs in self._zeroed:
-            outputs.zero_()  # equal logits: whatever is allowed is equally likely
         for actor in self._actors:
             for player, seen, _ in actor.playing:
                 actor.sampler.take(distribution_of(player), seen.envs)
@@ -82,12 +79,12 @@ def networks_of(player: Player) -> FusedNetworks | None:
 
 
 def acts_in_cpp(actor: Actor) -> bool:
-    """Whether every player of a group acts in C++ or at random."""
+    """Whether every player of a group acts in C++, by a kernel or at random."""
     if actor.joins and not Joining.takes(*actor.joined):
         return False
     size = 0 if actor.memory is None else actor.memory.state_size
     return all(
-        player is None or _networks_take(networks_of(player), seen.observations, size)
+        not needs_torch(player) or _networks_take(networks_of(player), seen.observations, size)
         for player, seen, _ in actor.playing
     )
 

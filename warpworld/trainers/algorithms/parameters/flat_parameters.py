@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from warpworld.errors import RunError
+from warpworld.policies import gradients_of
 from warpworld.trainers.algorithms.parameters.muon import ADAM_EPS, Matrix, Muon, matrices_of, muon
 from warpworld.trainers.algorithms.parameters.optimizers import Adam
 from warpworld.trainers.spans import STEP, spanned
@@ -134,6 +135,22 @@ class FlatParameters:
         else:
             self.optimizer.param_groups[0]["lr"] = rate
 
+    def differentiate(self, tensors: Sequence[Tensor], gradients: Sequence[Tensor] | None = None) -> None:
+        """Leave a loss's gradient in ``gradient``, all parameters' in one operation; 0 where it depends on none.
+
+        Args:
+            tensors: losses, or tensors between the parameters and a loss.
+            gradients: of the loss at each of these; None where they are losses.
+        """
+        found = gradients_of(tensors, self.parts, gradients)
+        pairs = [(_grad(part), new) for part, new in zip(self.parts, found, strict=True) if new is not None]
+        for part, new in zip(self.parts, found, strict=True):
+            if new is None:
+                _grad(part).zero_()
+        if pairs:  # a sparse one, of an embedding, cannot be copied
+            dense = [new.to_dense() if new.is_sparse else new for _, new in pairs]
+            torch._foreach_copy_([old for old, _ in pairs], dense)
+
     @spanned(STEP)
     def step(self, max_grad_norm: float = math.inf, norm: Tensor | None = None) -> Tensor:
         """Scale the gradient down to a length, step along it, and return its length before scaling, ().
@@ -193,6 +210,11 @@ class FlatParameters:
             self.optimizer.load_state_dict(copy.deepcopy(state))
         except _UNFIT as error:
             raise _does_not_fit(error) from error
+
+
+def _grad(parameter: Tensor) -> Tensor:
+    assert parameter.grad is not None  # a view of the vector's
+    return parameter.grad
 
 
 def _does_not_fit(error: Exception) -> RunError:

@@ -12,10 +12,7 @@ constexpr int PITCH = LOGITS | 1;  // odd, so that lanes that read their own row
 extern "C" __global__ void moments(Rows data, int64_t found, int rows, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Sums, sums, 1);
-  double of_lane[MOMENTS] = {};
-  for (int row = env_id() * num_lanes() + lane(); row < rows; row += num_envs * num_lanes())
-    add_moments(data, row, of_lane);
-  put_moments(sums[0], of_lane, (double*)found + env_id() * MOMENTS);
+  find_moments(sums[0], data, found, rows, num_envs);
 }
 
 // ---- losses and gradients --------------------------------------------------------------------------------------------
@@ -62,10 +59,5 @@ extern "C" __global__ void losses(Rows data, int64_t outputs, int64_t said, int6
 extern "C" __global__ void diagnose(int64_t figures_found, int64_t diagnostics, int parts, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Sums, sums, 1);
-  for (int i = 0; i < NUM_FIGURES; ++i) {
-    double some = 0.0;
-    for (int part = lane(); part < parts; part += num_lanes()) some += ((const double*)figures_found)[part * FIGURES + i];
-    const double sum = sum_of_lanes(sums[0], some);
-    if (lane() == 0) ((float*)diagnostics)[i] = (float)sum;
-  }
+  add_up(sums[0], figures_found, diagnostics, NUM_FIGURES, FIGURES, parts);
 }

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from warpworld.policies.fused import fused_gradient
+from warpworld.trainers.algorithms.updates.box_loss import row_loss
 from warpworld.trainers.algorithms.updates.captured_updates import CapturedUpdates
-from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.gradients import ByAutograd, Gradients, InCpp
 from warpworld.trainers.algorithms.updates.kernel_gradients import ByKernels
 from warpworld.trainers.algorithms.updates.layer_backward import give_backward_kernels
@@ -52,7 +52,7 @@ def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
     world, policy = collector.world, learner.policy
     give_backward_kernels(policy, world)
     give_steps(learner.parameters, world)
-    loss = choice_loss(policy, world)
+    loss = row_loss(policy, world)
     if loss is None or learner.loss_terms() is None:
         return ByAutograd(learner)
     terms = terms_of(learner)

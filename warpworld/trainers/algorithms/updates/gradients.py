@@ -10,7 +10,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from warpworld.policies import backward, one_torch_thread
+from warpworld.policies import one_torch_thread
 from warpworld.policies.fused import DIAGNOSTICS, FusedAdam, FusedGradients, FusedNetworks
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
@@ -79,8 +79,7 @@ class ByAutograd(Gradients):
         """Leave the gradient of a minibatch with a row; returns its diagnostics."""
         with span(LOSS):
             loss, diagnostics = self.learner.losses(minibatch)
-        self.learner.parameters.gradient.zero_()
-        backward(loss)
+        self.learner.parameters.differentiate([loss])
         return diagnostics
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from warpworld.policies import backward_from
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.updates.choice_loss import ChoiceLoss
 from warpworld.trainers.algorithms.updates.gradients import ByAutograd
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
+from warpworld.trainers.algorithms.updates.row_loss import RowLoss
 from warpworld.trainers.spans import LOSS, span
 
 
@@ -21,7 +20,7 @@ class ByKernels(ByAutograd):
         terms: of its present loss.
     """
 
-    def __init__(self, learner: Learner, loss: ChoiceLoss, terms: Terms) -> None:
+    def __init__(self, learner: Learner, loss: RowLoss, terms: Terms) -> None:
         super().__init__(learner)
         self._loss, self._terms = loss, terms
 
@@ -31,6 +30,6 @@ class ByKernels(ByAutograd):
         with span(LOSS):
             outputs, values = minibatch.evaluated(self.learner.policy)
             *gradients, diagnostics = self._loss(outputs, values, minibatch.rows, self._terms())
-        self.learner.parameters.gradient.zero_()
-        backward_from((outputs, values), gradients)
+        self.learner.parameters.differentiate((outputs, values), gradients)
+        self._loss.give()
         return diagnostics

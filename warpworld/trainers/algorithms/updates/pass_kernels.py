@@ -16,15 +16,15 @@ from warpworld.policies.fused import DIAGNOSTICS
 from warpworld.trainers.algorithms.experience import Batch, Experience, Sequences
 from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.settings import LossTerms
-from warpworld.trainers.algorithms.updates.choice_loss import (
+from warpworld.trainers.algorithms.updates.minibatches import Epoch
+from warpworld.trainers.algorithms.updates.optimizer_steps import NO_STEPS, KernelSteps, moves_of
+from warpworld.trainers.algorithms.updates.row_loss import (
     FIGURES,
     MOMENTS,
     addresses_of,
     columns_of,
     numbers_of,
 )
-from warpworld.trainers.algorithms.updates.minibatches import Epoch
-from warpworld.trainers.algorithms.updates.optimizer_steps import NO_STEPS, KernelSteps, moves_of
 from warpworld.trainers.collecting import TensorKernels, needs_of
 from warpworld.world import World
 
