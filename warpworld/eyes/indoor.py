@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from gymnasium.spaces import Box, Dict
@@ -22,6 +22,7 @@ from warpworld.errors import DeclarationError, PlanError, suggest
 from warpworld.eyes.plans import PlanSet, box, column, homes, load_any, plan_files
 from warpworld.files import reason
 
+PixelDtype = Literal["float32", "float16"]
 RAY_THREADS = 64  # of an env, which share the rays of its cameras where threads run in parallel
 MAX_RES = 4096
 TOYS = {"box": box, "column": column}
@@ -47,6 +48,7 @@ class IndoorParams:
     min_rooms: int = 6  # fewest rooms of a home
     max_rooms: int = 20  # most rooms of a home
     plan_seed: int = 0  # seed of the homes and of the stripes on walls
+    dtype: PixelDtype = "float32"  # of what cameras show; float16 takes half the memory
     # ----
     pixels: int = field(init=False, default=0)  # of an observation
     tan_half_fov: float = field(init=False, default=0.0)
@@ -117,7 +119,7 @@ def eye_bytes(res: int, most_walls: int, agents: int) -> int:
 
 
 class Indoor(Environment):
-    """An environment in floor plans; its kernels include ``indoor.cuh``."""
+    """An environment in floor plans; its kernels include ``indoor.cuh``, and write what cameras show as ``Pixel``."""
 
     compile_time: ClassVar[tuple[str, ...]] = ("res", "subsample", "pixels", "most_walls")
     file_params: ClassVar[tuple[str, ...]] = ("plans",)
@@ -126,14 +128,18 @@ class Indoor(Environment):
     class Params(IndoorParams):
         """Parameters of all environments in floor plans."""
 
+    @property
+    def includes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The header that says what a ``Pixel`` is."""
+        return (f"pixels/{self.params.dtype}.cuh",)
+
     def senses(self) -> dict[str, Box]:
         """Spaces of every agent's observations: its camera's linear colours and nearness, and its own motion."""
-        pixels = self.params.pixels
-        return {
-            "rgb": Box(0.0, 1.0, (3, pixels)),
-            "depth": Box(0.0, 1.0, (1, pixels)),
-            "imu": Box(-np.inf, np.inf, (3,)),
-        }
+        return {"rgb": self.shown(3), "depth": self.shown(1), "imu": Box(-np.inf, np.inf, (3,))}
+
+    def shown(self, rows: int) -> Box:
+        """The space of what a camera shows: (rows, pixels) of ``dtype``, 0 to 1."""
+        return Box(0.0, 1.0, (rows, self.params.pixels), np.dtype(self.params.dtype).type)
 
     def observation(self, **more: Box) -> Dict:
         """The space of ``senses`` and of what an environment adds to them."""

@@ -1,4 +1,4 @@
-"""Structs that kernels take by value, and whose fields are bound like parameters, in a file and what it includes."""
+"""Types that a kernel file or what it includes defines: structs taken by value, and other names of C types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.errors import BindError
-from warpworld.managers.c_types import C_TYPES
+from warpworld.managers.c_types import C_TYPES, canonical_type
 from warpworld.managers.declarators import UnreadableError, read_declarator, read_type
 from warpworld.managers.signature import Parameter, Signature, Struct
 from warpworld.managers.source_text import Excerpt, SourceText, blanked, source_text, text_of, walk
@@ -26,7 +26,8 @@ def with_structs(
 ) -> dict[str, Signature]:
     """Signatures in which each parameter that is a struct by value knows its fields.
 
-    A type that no file defines as a struct stays as it is.
+    Where a file has ``using Name = float;``, a parameter or field of the type ``Name`` is one of the type float. A type
+    that no file defines stays as it is.
 
     Args:
         signatures: as ``read_signatures`` returned them.
@@ -52,11 +53,19 @@ class _Library:
         self._read_texts = read_texts
         self._files: list[SourceText] | None = None
         self._known: dict[str, Struct | None] = {}
+        self._meant: dict[str, str | None] = {}
 
     def completed(self, parameter: Parameter, inside: tuple[str, ...]) -> Parameter:
         """The parameter with its struct; ``inside`` are the structs that it is a field of, from the outside."""
         name = parameter.type.removeprefix("struct ")
-        if parameter.pointer or name in C_TYPES or not name.isidentifier():
+        if name in C_TYPES or not name.isidentifier():
+            return parameter
+        if name not in self._meant:
+            self._meant[name] = self._c_type(name)
+        meant = self._meant[name]
+        if meant is not None:
+            return dataclasses.replace(parameter, type=meant)
+        if parameter.pointer:
             return parameter
         if name not in self._known:
             self._known[name] = self._read(name, inside)
@@ -82,12 +91,22 @@ class _Library:
         fields = tuple(self.completed(field, (*inside, name)) for field in definition.fields())
         return Struct(name, fields, file.path, file.line(match.start()))
 
+    def _c_type(self, name: str) -> str | None:
+        """The C type that a name stands for in all files that say so; None where none does, or they differ."""
+        found = self._search(name, rf"\busing\s+{name}\s*=\s*([^;{{}}]+);")
+        types = {canonical_type(match[1].split()) for _, match in found}
+        meant = types.pop() if len(types) == 1 else ""
+        return meant if meant in C_TYPES else None
+
     def _definitions(self, name: str) -> Iterator[tuple[SourceText, re.Match[str]]]:
+        return self._search(name, rf"\b(struct|class|union)\s+{_ALIGNMENT}({name})\s*(?:\bfinal\s*)?([:{{])")
+
+    def _search(self, name: str, pattern: str) -> Iterator[tuple[SourceText, re.Match[str]]]:
+        """Places of a pattern, in files that have the name."""
         if self._files is None:
             self._files = [source_text(path, text) for path, text in self._read_texts().items()]
-        wanted = re.compile(rf"\b(struct|class|union)\s+{_ALIGNMENT}({name})\s*(?:\bfinal\s*)?([:{{])")
         for file in (each for each in self._files if name in each.code):
-            yield from ((file, match) for match in wanted.finditer(file.code))
+            yield from ((file, match) for match in re.finditer(pattern, file.code))
 
 
 class _Definition:

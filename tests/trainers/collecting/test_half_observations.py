@@ -1,4 +1,4 @@
-"""Observations of 16 bits, which policies learn from in float32."""
+"""Observations of 16 bits: rows hold them as they are, and policies read them as float32."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SeenIn(Environment):
 
 
 def trainer(**env: Any) -> Trainer:
-    # the kernel that acts on cuda takes float32 alone, and rounds otherwise than torch
+    # the kernels of cuda that act and learn take float32 alone, and round otherwise than torch
     fused = not open_backend("auto", None).captures
     sizes = {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3}
     return Trainer(
@@ -72,10 +72,12 @@ def test_learning_is_the_same_as_from_float32() -> None:
         each.train(None)
     wide, narrow = trained
     assert narrow.world["observations"].dtype == narrow.world["kept_observations"].dtype == torch.float16
-    assert narrow.world["rollout_observations_walker"].dtype == torch.float32
     assert wide.world["kept_observations"].any()
-    for name in ("rollout_observations_walker", "rollout_rewards"):
-        assert torch.equal(wide.world[name], narrow.world[name])
+    rows = narrow.world["rollout_observations_walker"]
+    assert rows.dtype == torch.uint8
+    assert 2 * rows.nbytes == wide.world["rollout_observations_walker"].nbytes
+    assert torch.equal(rows.view(torch.float16).float(), wide.world["rollout_observations_walker"])
+    assert torch.equal(wide.world["rollout_rewards"], narrow.world["rollout_rewards"])
     for ours, theirs in zip(wide.policies["walker"].parameters(), narrow.policies["walker"].parameters(), strict=True):
         assert torch.equal(ours, theirs)
 
@@ -88,9 +90,10 @@ def test_parts_of_both_kinds_are_seen_behind_each_other() -> None:
     world.reset()
     world["observations_narrow"].copy_(torch.arange(18).view(3, 2, 3) / 3)
     world["observations_wide"].copy_(torch.arange(12).view(3, 2, 2) / 3)
-    seen = rollout.actors["seer"].observations()
-    assert seen.dtype == torch.float32
-    assert torch.equal(seen, torch.cat([world["observations_narrow"].float(), world["observations_wide"]], -1))
+    actor = rollout.actors["seer"]
+    assert actor.rows.size == 3 * 2 + 2 * 4
+    found = actor.rows.split(actor.observations())
+    assert torch.equal(found[0], world["observations_narrow"]) and torch.equal(found[1], world["observations_wide"])
 
 
 def test_final_observations_are_kept_as_they_are() -> None:

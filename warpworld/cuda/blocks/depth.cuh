@@ -4,7 +4,7 @@
 #include <look_around.cuh>
 
 // Reads the scene; writes observations_depth.
-extern "C" __global__ void see_depth(Scene scene, const float* camera_angles, float* observations_depth) {
+extern "C" __global__ void see_depth(Scene scene, const float* camera_angles, Pixel* observations_depth) {
   if (!is_active()) return;
   look_around<NUM_CAMERAS>(scene, Unseen(), observations_depth, Unseen(), camera_angles);
 }

@@ -225,8 +225,8 @@ extern "C" __global__ void wake(Motions motions, Lives lives, Verdict verdict, S
   forget_walls(search);
 }
 
-extern "C" __global__ void see(Scene scene, float* observations_rgb, float* observations_depth,
-                               float* observations_agents, Search search, float* rewards) {
+extern "C" __global__ void see(Scene scene, Pixel* observations_rgb, Pixel* observations_depth,
+                               Pixel* observations_agents, Search search, float* rewards) {
   if (!is_active()) return;
   ENV_SHARED(int, fresh, NUM_AGENTS);
   const int first = env_id() * NUM_AGENTS, first_texel = surfaces_of(scene).first_texel[0];
@@ -394,7 +394,7 @@ extern "C" __global__ void wake_by_megastep(Motions motions, Lives lives, Verdic
   verdict.undecided[i] = 1.0f;
 }
 
-extern "C" __global__ void see_by_megastep(Scene scene, float* observations_rgb, float* observations_depth) {
+extern "C" __global__ void see_by_megastep(Scene scene, Pixel* observations_rgb, Pixel* observations_depth) {
   if (!is_active()) return;
   look_around<1>(scene, observations_rgb, observations_depth, Unseen());
 }

@@ -97,7 +97,7 @@ class Deathmatch(Indoor):
         """Players and rivals, which differ only in the policies that play them."""
         share = Box(0.0, 1.0, (1,))
         sizes = {"player": self.params.players, "rival": self.params.rivals}
-        agents = Box(0.0, 1.0, (1, self.params.pixels))  # the share of a pixel that is another agent
+        agents = self.shown(1)  # the share of a pixel that is another agent
         seen = self.observation(agents=agents, health=share, cooldown=share)
         action: Discrete | MultiDiscrete = MultiDiscrete([5, 5, 2])
         if self.params.megastep_rules:

@@ -38,7 +38,7 @@ struct Fresh {
 };
 
 // Draws the view and sets the bits of what is in it.
-__device__ Fresh look_for_new(const Scene& scene, const Sights& sights, float* rgb, float* depth) {
+__device__ Fresh look_for_new(const Scene& scene, const Sights& sights, Pixel* rgb, Pixel* depth) {
   ENV_SHARED(Eye, eye, 1);
   ENV_SHARED(Fresh, found, 1);
   const Surfaces surfaces = surfaces_of(scene);
@@ -70,7 +70,7 @@ __device__ void count(const Sights& sights, int env, int plan, Fresh seen) {
   sights.share[env] = (float)seen.visible / (float)max(sights.visible_texels[plan], 1);
 }
 
-extern "C" __global__ void see(Scene scene, Sights sights, float* observations_rgb, float* observations_depth,
+extern "C" __global__ void see(Scene scene, Sights sights, Pixel* observations_rgb, Pixel* observations_depth,
                                float* rewards, bool* terminated, bool* truncated, const int* timestep, int patience,
                                int episode_length) {
   if (!is_active()) return;
@@ -98,7 +98,7 @@ extern "C" __global__ void wake(Motions motions, unsigned* seen, float* observat
   for (int word = 0; word < SEEN_WORDS; ++word) seen[i * SEEN_WORDS + word] = 0u;
 }
 
-extern "C" __global__ void see_first(Scene scene, Sights sights, float* observations_rgb, float* observations_depth) {
+extern "C" __global__ void see_first(Scene scene, Sights sights, Pixel* observations_rgb, Pixel* observations_depth) {
   if (!is_active()) return;
   const int env = env_id();
   const Fresh seen = look_for_new(scene, sights, observations_rgb, observations_depth);

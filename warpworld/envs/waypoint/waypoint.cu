@@ -113,7 +113,7 @@ extern "C" __global__ void wake(Motions motions, Goals goals, float* observation
   begin(motions, goals, observations_imu, motion, goal, episode_length, random);
 }
 
-extern "C" __global__ void see(Scene scene, float* observations_rgb, float* observations_depth) {
+extern "C" __global__ void see(Scene scene, Pixel* observations_rgb, Pixel* observations_depth) {
   if (!is_active()) return;
   using Eye = raycast::Eye<RES, MOST_WALLS>;
   ENV_SHARED(Eye, eye, 1);

@@ -27,10 +27,6 @@ class Block:
     senses: ClassVar[Sequence[Phase | Kernel]] = ()
     action: ClassVar[Space | None] = None
 
-    def header_for(self, params: Any) -> str | None:
-        """The header for an environment with these parameters; None for a block without kernels."""
-        return self.header
-
     def arrays(self, params: Any) -> Sequence[Array]:
         """The arrays that the block needs; ``params`` are the environment's."""
         return ()

@@ -14,7 +14,7 @@ from warpworld.environment import Array, Kernel, Phase, Range, placed_groups
 from warpworld.errors import DeclarationError
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.blocks.lives import RandomLifespans
-from warpworld.eyes.blocks.senses import Camera, PixelDtype, looking_once
+from warpworld.eyes.blocks.senses import Camera, looking_once
 from warpworld.eyes.drawing import CAMERAS, draw_indoor
 from warpworld.eyes.indoor import Indoor, IndoorParams
 
@@ -29,7 +29,6 @@ class BlockParams(IndoorParams):
     ang_speed: Annotated[float, Range(above=0)] = 90.0  # degrees a second, of SimpleMovement
     cameras: tuple[float, ...] = (0.0,)  # degrees to the left of the heading, of each camera of an agent
     episode_length: Annotated[int, Range(2, 2**31 - 1)] = 500  # steps; RandomLifespans draws from half of them to all
-    dtype: PixelDtype = "float32"  # of what cameras show; float16 takes half the memory
     # ----
     num_cameras: int = field(init=False, default=1)
 
@@ -105,9 +104,8 @@ class BlockEnvironment(Indoor):
 
     @property
     def includes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The headers of the blocks' kernels."""
-        headers = [block.header_for(self.params) for block in self._blocks]
-        return tuple(header for header in headers if header is not None)
+        """The header of pixels, and those of the blocks' kernels."""
+        return (*super().includes, *(block.header for block in self._blocks if block.header is not None))
 
     # ---- what agents see and do --------------------------------------------------------------------------------------
     def senses(self) -> dict[str, Box]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -11,27 +11,19 @@ from gymnasium.spaces import Box
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.indoor import camera_kernel
 
-PixelDtype = Literal["float32", "float16"]
-
 
 class Camera(Block):
     """Base class of blocks with cameras.
 
     An agent has a camera for each of ``cameras``, angles to the left of its heading in degrees. Each has ``res`` rays
     over ``fov`` degrees, ray 0 at the left, and ``subsample`` neighbours make a pixel. The cameras' pixels lie side
-    by side, as numbers of the environment's ``dtype``.
+    by side, as numbers of the environment's ``dtype``: its kernels write ``Pixel``.
 
     Attributes:
         rows: how many numbers of a pixel are shown, by the name of the observation.
-        half_header: the file with kernels of the same names that write float16; None for the ``header``.
     """
 
     rows: ClassVar[Mapping[str, int]] = {}
-    half_header: ClassVar[str | None] = None
-
-    def header_for(self, params: Any) -> str | None:
-        """The header with kernels that write the environment's ``dtype``."""
-        return (self.half_header or self.header) if params.dtype == "float16" else self.header
 
     def observations(self, params: Any) -> Mapping[str, Box]:
         """Rows of pixels, 0 to 1."""
@@ -43,7 +35,6 @@ class RGB(Camera):
     """``rgb`` (3, cameras x pixels): linear colours 0 to 1 of walls and agents, as lit."""
 
     header = "blocks/rgb.cuh"
-    half_header = "blocks/half/rgb.cuh"
     senses = (camera_kernel("see_rgb"),)
     rows: ClassVar[Mapping[str, int]] = {"rgb": 3}
 
@@ -52,7 +43,6 @@ class Depth(Camera):
     """``depth`` (1, cameras x pixels): 1 at the agent's skin, falling to 0 at 10 m and beyond."""
 
     header = "blocks/depth.cuh"
-    half_header = "blocks/half/depth.cuh"
     senses = (camera_kernel("see_depth"),)
     rows: ClassVar[Mapping[str, int]] = {"depth": 1}
 
@@ -61,7 +51,6 @@ class RGBAndDepth(Camera):
     """Colours and depth of the same look: ``rgb`` and ``depth`` of the cameras."""
 
     header = "blocks/rgb_and_depth.cuh"
-    half_header = "blocks/half/rgb_and_depth.cuh"
     senses = (camera_kernel("see_rgb_and_depth"),)
     rows: ClassVar[Mapping[str, int]] = {**RGB.rows, **Depth.rows}
 
@@ -70,7 +59,6 @@ class AgentPixels(Camera):
     """``agents`` (1, cameras x pixels): the share of each pixel that other agents cover."""
 
     header = "blocks/agent_pixels.cuh"
-    half_header = "blocks/half/agent_pixels.cuh"
     senses = (camera_kernel("see_agents"),)
     rows: ClassVar[Mapping[str, int]] = {"agents": 1}
 

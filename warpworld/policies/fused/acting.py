@@ -46,7 +46,8 @@ class FusedActing:
         remembered: tuple[Tensor, Tensor] | None = None,
     ) -> None:
         envs, agents = observations.shape[:2]
-        check("observations", observations, networks.dtype_of(observations), (envs, agents, networks.features))
+        dtype, entries = networks.row_of(observations)
+        check("observations", observations, dtype, (envs, agents, entries))
         check("outputs", outputs, torch.float32, (envs, agents, networks.num_outputs))
         self._networks, self._keep = networks, (observations, outputs, remembered)
         call = self._call = ActingCall(agents=agents, first_env=first_env, end_env=first_env + envs)

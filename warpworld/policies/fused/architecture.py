@@ -34,14 +34,15 @@ from warpworld.policies import (
     author_of,
 )
 from warpworld.policies.fused.modules import UnfitError, activation_of, convolution_of, linear_of, pairs_of
-from warpworld.policies.fused.trunk import PADDING, HeadShape, Trunk, View, Weights
+from warpworld.policies.fused.trunk import PADDING, BytesOfFeatures, HeadShape, Trunk, View, Weights
 
 MAX_LAYERS, MAX_SLABS = 48, 64  # of trunk.hpp
 VALUE_NETWORKS = (QNetwork, TeamQNetwork, RecurrentQNetwork, RecurrentTeamQNetwork)
 MOST_PIXELS = 1 << 14  # numbers of a step kept for all steps of some agents: 200 MB for 24 of them and 128 steps
 SEPARATE = (MLP, MultiInput, ActorWithCritic)
 REMEMBERING = (Recurrent, RecurrentActorWithCritic, RecurrentActorAndCritic)
-_FLAG, _SHARE = 0, 256  # where what a byte says begins, in the numbers of gathering.hpp
+# What bytes say, for gathering.hpp: where the numbers of a single one begin, or that several make a number.
+_SAY = {"bool": 0, "uint8": 256, "float16": -1, "float32": -2}
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ def architecture_of(
     model: nn.Module,
     lanes: int,
     in_pairs: bool = False,
-    of_bytes: np.ndarray | None = None,
+    of_bytes: BytesOfFeatures | None = None,
     is_apart: bool = False,
 ) -> Architecture:
     """Describe the C++ side of a packaged model in float32 on the cpu.
@@ -261,24 +262,25 @@ def _head(number: int, trunk: Trunk, layer: nn.Module) -> Head:
 
 
 # ---- observations ----------------------------------------------------------------------------------------------------
-def what_bytes_say(policy: Policy) -> np.ndarray | None:
-    """Describe the bytes that a policy sees.
+def what_bytes_say(policy: Policy) -> BytesOfFeatures | None:
+    """Describe the rows of bytes that a policy sees.
 
     Args:
         policy: it makes features of its observations as ``Policy.features`` does.
 
     Returns:
-        (features,) int32, where the numbers of each feature's byte begin; None where observations are floats, or some
-        parts are anything else than uint8 and flags.
+        How its features lie in them; None where rows are floats, are normalised, or have choices among their parts.
     """
     kind, preprocessing = type(policy), policy.preprocessing
     if preprocessing is None or kind.features is not Policy.features or "features" in vars(policy):
         return None
     parts = preprocessing.rows.parts
-    if not all(part.dtype in ("uint8", "bool") and not part.is_choice for part in parts):
+    if policy.normaliser is not None or any(part.is_choice for part in parts):
         return None
-    starts = [np.full(part.numbers, _FLAG if part.dtype == "bool" else _SHARE, np.int32) for part in parts]
-    return np.concatenate(starts)
+    widths = np.concatenate([np.full(part.numbers, part.bytes // part.numbers) for part in parts])
+    say = np.concatenate([np.full(part.numbers, _SAY[part.dtype], np.int32) for part in parts])
+    ends = np.cumsum(widths)
+    return BytesOfFeatures(say, (ends - widths).astype(np.int32), int(ends[-1]))
 
 
 # ---- encoders --------------------------------------------------------------------------------------------------------

@@ -37,12 +37,12 @@ class Loss(ctypes.Structure):
 class Observed(ctypes.Structure):
     """Struct of strip.hpp: rows of observations."""
 
-    _fields_ = [("first", _POINTER), ("number_bytes", _INT64)]
+    _fields_ = [("first", _POINTER), ("row_bytes", _INT64), ("are_bytes", _INT64)]
 
     @classmethod
     def of(cls, rows: Tensor) -> Observed:
         """Rows of float32, or of bytes."""
-        return cls(rows.data_ptr(), rows.element_size())
+        return cls(rows.data_ptr(), rows.shape[-1] * rows.element_size(), rows.element_size() == 1)
 
 
 class Rows(ctypes.Structure):

@@ -86,7 +86,7 @@ static void act(const ActingCall& call, int64_t first_block, int64_t end_block) 
   const int64_t row = (first - call.first_env) * call.agents;
   ForwardCall some = call.forward;
   some.places.count = (end - first) * call.agents;
-  some.observations.first = some.observations.row(some.runs.place(row), some.model->trunks[0].shape.features);
+  some.observations.first = some.observations.row(some.runs.place(row));
   some.outputs += row * some.model->actor.outputs;
   if (some.values) some.values += row;
   const int64_t state = row * some.model->trunks[0].state_size();

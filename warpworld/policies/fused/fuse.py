@@ -81,10 +81,9 @@ def fused_networks(policy: Policy, num_workers: int | None = None, precision: st
     distribution = policy.distribution
     heads = distribution.head_sizes if isinstance(distribution, Categorical) else ()
     log_std = distribution.log_std if isinstance(distribution, Gaussian) else None
-    if _gives_values(policy):
-        return FusedValues(policy.model, heads, num_workers, log_std, precision)
+    kind = FusedValues if _gives_values(policy) else FusedNetworks
     reads, is_apart = what_bytes_say(policy), policy.critic_input is not None
-    return FusedNetworks(policy.model, heads, num_workers, log_std, precision, reads, is_apart)
+    return kind(policy.model, heads, num_workers, log_std, precision, reads, is_apart)
 
 
 def _gives_values(policy: Policy) -> bool:

@@ -163,8 +163,8 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   const int64_t at_once = agents_at_once(model, 1), first = (number + 1) * at_once, end = first + at_once;
   if (first >= places.count) return;
   ahead.begin(places.index + first, places.index + (end < places.count ? end : places.count));
-  ahead.add(rows.observations.first, model.trunks[0].shape.features * rows.observations.number_bytes);
-  ahead.add(rows.critic_inputs.first, model.trunks[1].shape.features * rows.critic_inputs.number_bytes);
+  ahead.add(rows.observations.first, rows.observations.row_bytes);
+  ahead.add(rows.critic_inputs.first, rows.critic_inputs.row_bytes);
   ahead.add(rows.actions, model.num_heads * sizeof(int32_t));
   ahead.add(rows.box_actions, model.actor.outputs * sizeof(float));
   const float* const columns[] = {rows.log_probs, rows.advantages, rows.returns, rows.values, rows.importance};

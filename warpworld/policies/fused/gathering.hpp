@@ -42,19 +42,61 @@ static void gather_floats(const Trunk& trunk, int columns, const float* row, flo
 
 static void gather_bytes(const Trunk& trunk, int columns, const uint8_t* row, float* x) {
   for (int c = 0; c < columns; c++)
-    x[c] = trunk.gathered[c] < 0 ? 0.0f : numbers.of_byte[trunk.of_bytes[c] + row[trunk.gathered[c]]];
+    x[c] = trunk.first_bytes[c] < 0 ? 0.0f : numbers.of_byte[trunk.of_bytes[c] + row[trunk.first_bytes[c]]];
+}
+
+constexpr int of_half = -1, of_float = -2;  // what of_bytes says of numbers of two and of four bytes
+
+FUSED_INLINE float float_of(uint32_t bits) {
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+// The number of a half's bits, exact; 0 where it is not finite. A small one is what it adds to 2^-14: no float is
+// denormal on the way, which a thread may take for 0.
+FUSED_INLINE float number_of_half(uint16_t half) {
+  constexpr uint32_t bias = 0x38000000, least_normal = 0x38800000;  // 2^-14
+  const uint32_t size = (uint32_t)(half & 0x7FFF) << 13, sign = (uint32_t)(half & 0x8000) << 16;
+  const float small = float_of(size + least_normal) - float_of(least_normal);
+  const float number = half & 0x7C00 ? float_of(size + bias) : small;
+  return (half & 0x7C00) == 0x7C00 ? 0.0f : sign ? -number : number;
+}
+
+FUSED_INLINE float finite_or_zero(float number) { return number - number == 0.0f ? number : 0.0f; }
+
+// Bytes among which are those of halves or floats.
+static void gather_wide(const Trunk& trunk, int columns, const uint8_t* row, float* x) {
+  for (int c = 0; c < columns; c++) {
+    const int first = trunk.first_bytes[c], of_bytes = trunk.of_bytes[c];
+    if (first < 0) {
+      x[c] = 0.0f;
+    } else if (of_bytes == of_half) {
+      uint16_t half;
+      memcpy(&half, row + first, sizeof half);
+      x[c] = number_of_half(half);
+    } else if (of_bytes == of_float) {
+      float number;
+      memcpy(&number, row + first, sizeof number);
+      x[c] = finite_or_zero(number);
+    } else {
+      x[c] = numbers.of_byte[of_bytes + row[first]];
+    }
+  }
 }
 
 // Puts the observations at `places` into slab 0; zeros where there is none.
 static void gather(const Trunk& trunk, int rows, const int64_t* places, const Observed& observations, float* x) {
-  const int columns = trunk.slabs[0].columns, features = trunk.shape.features;
-  const int64_t fetched = fetched_of(features * observations.number_bytes);
+  const int columns = trunk.slabs[0].columns;
+  const int64_t fetched = fetched_of(observations.row_bytes);
   for (int r = 0; r < rows; r++, x += columns) {
-    const char* row = observations.row(places[r], features);
-    if (r + ahead < rows && places[r + ahead] >= 0) fetch(observations.row(places[r + ahead], features), fetched);
+    const char* row = observations.row(places[r]);
+    if (r + ahead < rows && places[r + ahead] >= 0) fetch(observations.row(places[r + ahead]), fetched);
     if (places[r] < 0)
       memset(x, 0, columns * sizeof(float));
-    else if (observations.number_bytes == 1)
+    else if (observations.are_bytes && trunk.has_wide)
+      gather_wide(trunk, columns, (const uint8_t*)row, x);
+    else if (observations.are_bytes)
       gather_bytes(trunk, columns, (const uint8_t*)row, x);
     else
       gather_floats(trunk, columns, (const float*)row, x);

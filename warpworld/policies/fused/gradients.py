@@ -132,7 +132,8 @@ class FusedGradients:
         # rows of every batch
         count, heads, is_box = len(batch), len(networks.head_sizes), networks.is_box
         seen = batch.observations
-        self._rows.observations = self._observed(seen, networks.dtype_of(seen), (count, networks.features))
+        dtype, entries = networks.row_of(seen)
+        self._rows.observations = self._observed(seen, dtype, (count, entries))
         if networks.is_apart:
             wanted = (count, networks.critic_features)
             self._rows.critic_inputs = self._observed(batch.critic_inputs, torch.float32, wanted, "critic_inputs")

@@ -6,7 +6,6 @@ import ctypes
 import weakref
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from typing_extensions import Self
@@ -31,7 +30,7 @@ from warpworld.policies.fused.calls import (
 from warpworld.policies.fused.gradients import Experience, FusedGradients
 from warpworld.policies.fused.library import library
 from warpworld.policies.fused.modules import UnfitError
-from warpworld.policies.fused.trunk import HeadShape, TrunkShape
+from warpworld.policies.fused.trunk import BytesOfFeatures, HeadShape, TrunkShape
 
 _NO_SUCH_ROW, _NO_SUCH_ACTION = -2, -3  # of fused_begin_gradient and fused_take_steps
 
@@ -45,7 +44,7 @@ class FusedNetworks:
     for any number of workers. A call from one thread at a time.
 
     Attributes:
-        reads_bytes: whether observations may be bytes, uint8 or flags, in place of float32.
+        reads_bytes: whether observations may be rows of bytes, in place of float32.
         is_apart: whether the critic reads other inputs than the actor.
         most_workers: how many workers have memory to compute in; without a memory of agents, at least one per core.
 
@@ -71,7 +70,7 @@ class FusedNetworks:
         num_workers: int | None = None,
         log_std: nn.Parameter | None = None,
         precision: str = FLOAT32,
-        of_bytes: np.ndarray | None = None,
+        of_bytes: BytesOfFeatures | None = None,
         is_apart: bool = False,
     ) -> None:
         compiled = library()
@@ -82,7 +81,8 @@ class FusedNetworks:
             raise DeviceError(f"these networks have no fused kernels: {reason}; let torch run them") from reason
         self.head_sizes, self._log_std = tuple(head_sizes), log_std
         self.reads_bytes, self.is_apart = of_bytes is not None, is_apart
-        self._made_with = self.head_sizes, num_workers, log_std, precision
+        self._row_bytes = 0 if of_bytes is None else of_bytes.row_bytes
+        self._made_with = self.head_sizes, num_workers, log_std, precision, of_bytes, is_apart
         expected = sum(self.head_sizes) if log_std is None else len(log_std)
         if built.num_outputs != expected or built.num_values > 1:
             raise DeviceError(
@@ -177,13 +177,13 @@ class FusedNetworks:
     def outputs(self, observations: Tensor) -> Tensor:
         """The actor's outputs: (..., features) -> (..., outputs) float32, without gradient."""
         rows, outputs = self._rows(observations), self._made(observations, self.num_outputs)
-        self._forward(0, rows, rows.numel() // self.features, 1, outputs=outputs)
+        self._forward(0, rows, rows.shape[:-1].numel(), 1, outputs=outputs)
         return outputs
 
     def value(self, inputs: Tensor) -> Tensor:
         """The critic's values: (..., features that it reads) -> (...) float32, without gradient."""
         rows, values = self._critic_rows(inputs), self._made(inputs)
-        self._forward(1, rows, rows.numel() // self.critic_features, 1, values=values)
+        self._forward(1, rows, rows.shape[:-1].numel(), 1, values=values)
         return values
 
     def both(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -193,7 +193,7 @@ class FusedNetworks:
             self._made(observations, self.num_outputs),
             self._made(observations),
         )
-        self._forward(0, rows, rows.numel() // self.features, 1, outputs=outputs, values=values)
+        self._forward(0, rows, rows.shape[:-1].numel(), 1, outputs=outputs, values=values)
         return outputs, values
 
     def step(self, observations: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -212,7 +212,7 @@ class FusedNetworks:
         values = torch.zeros(observations.shape[:-1]) if self.is_apart else self._made(observations)
         if self.values_as_it_acts:
             made["values"] = values
-        self._forward(2, rows, rows.numel() // self.features, 1, states=states, **made)
+        self._forward(2, rows, rows.shape[:-1].numel(), 1, states=states, **made)
         return made["outputs"], values, made["after"]
 
     def critic_step(self, inputs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
@@ -228,7 +228,7 @@ class FusedNetworks:
         rows, values = self._critic_rows(inputs), self._made(inputs)
         states = checked("critic's state", state, torch.float32, (*inputs.shape[:-1], self.critic_state_size))
         after = torch.empty_like(states)
-        self._forward(3, rows, rows.numel() // self.critic_features, 1, states=states, values=values, after=after)
+        self._forward(3, rows, rows.shape[:-1].numel(), 1, states=states, values=values, after=after)
         return values, after
 
     def replay(
@@ -261,8 +261,8 @@ class FusedNetworks:
         return outputs, values
 
     def _rows(self, observations: Tensor) -> Tensor:
-        dtype = self.dtype_of(observations)
-        check("observations", observations, dtype, (*observations.shape[:-1], self.features))
+        dtype, entries = self.row_of(observations)
+        check("observations", observations, dtype, (*observations.shape[:-1], entries))
         return observations.to(dtype)
 
     def _critic_rows(self, inputs: Tensor) -> Tensor:
@@ -272,9 +272,10 @@ class FusedNetworks:
         check("critic inputs", inputs, torch.float32, (*inputs.shape[:-1], self.critic_features))
         return inputs.float()
 
-    def dtype_of(self, observations: Tensor) -> torch.dtype:
-        """The dtype that observations must have: uint8 if they have it and may, else float32."""
-        return torch.uint8 if self.reads_bytes and observations.dtype == torch.uint8 else torch.float32
+    def row_of(self, observations: Tensor) -> tuple[torch.dtype, int]:
+        """The dtype and entries that rows must have: bytes if they are bytes and may be, else float32."""
+        are_bytes = self.reads_bytes and observations.dtype == torch.uint8
+        return (torch.uint8, self._row_bytes) if are_bytes else (torch.float32, self.features)
 
     def _made(self, observations: Tensor, *width: int) -> Tensor:
         return torch.empty((*observations.shape[:-1], *width))

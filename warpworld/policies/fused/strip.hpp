@@ -44,9 +44,10 @@ struct Runs {
 // Rows of observations; fused/calls.py mirrors it.
 struct Observed {
   const void* first;
-  int64_t number_bytes;  // of a number: 4 of floats, 1 of bytes, which gathering.hpp makes floats of
+  int64_t row_bytes;
+  int64_t are_bytes;  // which gathering.hpp makes floats of; else they are floats
 
-  const char* row(int64_t number, int features) const { return (const char*)first + number * features * number_bytes; }
+  const char* row(int64_t number) const { return (const char*)first + number * row_bytes; }
 };
 
 }  // namespace fused

@@ -19,7 +19,8 @@ struct TrunkShape {
   const LayerShape* layers;
   int features;          // numbers in an observation
   const int* gathered;   // (columns of slab 0,): which feature lies there, -1 for padding; null where all lie in order
-  const int* of_bytes;   // (columns of slab 0,): what a byte there says, see gathering.hpp; null where none may be read
+  const int* of_bytes;   // (columns of slab 0,): what bytes there say, see gathering.hpp; null where none may be read
+  const int* first_bytes;  // (columns of slab 0,): the first of a feature's bytes in a row of them, -1 for padding
   int top;               // the slab that heads read
   int state_parts, part_size;  // of the recurrent state
   int steps_multiply;    // a cell multiplies each step's rows
@@ -31,7 +32,8 @@ struct Trunk {
   TrunkShape shape;
   Layer layers[max_layers];
   SlabShape slabs[max_slabs];
-  int *gathered, *of_bytes;
+  int *gathered, *of_bytes, *first_bytes;
+  bool has_wide;  // bytes that several make one number of
   size_t row_floats;  // of all slabs and gradients, a row
   int widest_gates, widest_cell;
   size_t factor_floats, few_ints;  // of its layers, the most
@@ -84,6 +86,9 @@ static void lay_out(Trunk& trunk, const TrunkShape& shape, size_t& num_sums, Are
   }
   trunk.gathered = copied(shape.gathered, shape.slabs[0].columns, arena);
   trunk.of_bytes = copied(shape.of_bytes, shape.slabs[0].columns, arena);
+  trunk.first_bytes = copied(shape.first_bytes, shape.slabs[0].columns, arena);
+  trunk.has_wide = false;
+  for (int c = 0; shape.of_bytes && c < shape.slabs[0].columns; c++) trunk.has_wide |= shape.of_bytes[c] < 0;
 }
 
 static Slabs slabs_of(const Trunk& trunk, const Scratch& scratch, int rows) {

@@ -55,7 +55,8 @@ class TrunkShape(ctypes.Structure):
 
     _fields_ = [
         *(("num_slabs", _INT), ("num_layers", _INT), ("slabs", _POINTER), ("layers", _POINTER)),
-        *(("features", _INT), ("gathered", _POINTER), ("of_bytes", _POINTER), ("top", _INT)),
+        *(("features", _INT), ("gathered", _POINTER), ("of_bytes", _POINTER), ("first_bytes", _POINTER)),
+        ("top", _INT),
         *(("state_parts", _INT), ("part_size", _INT), ("steps_multiply", _INT)),
     ]
 
@@ -161,6 +162,27 @@ class _Layer:
         )
 
 
+@dataclass(frozen=True)
+class BytesOfFeatures:
+    """Places of features in rows of bytes.
+
+    Attributes:
+        say: (features,) int32, what the bytes of each say, see gathering.hpp.
+        first: (features,) int32, the first of its bytes; PADDING for none.
+        row_bytes: of a whole row.
+    """
+
+    say: np.ndarray
+    first: np.ndarray
+    row_bytes: int
+
+    def at(self, features: np.ndarray) -> BytesOfFeatures:
+        """The same of some features; PADDING among them stands for none."""
+        is_none = features < 0
+        say, first = np.where(is_none, 0, self.say[features]), np.where(is_none, PADDING, self.first[features])
+        return BytesOfFeatures(say.astype(np.int32), first.astype(np.int32), self.row_bytes)
+
+
 @dataclass
 class Trunk:
     """Layers in order, from an observation to what heads read.
@@ -169,7 +191,7 @@ class Trunk:
         features: numbers in an observation.
         lanes: floats of a vector.
         in_pairs: layers multiply pairs of bfloat16.
-        of_bytes: (features,) int32, what a byte in place of each says; None where observations are never bytes.
+        of_bytes: how features lie in rows of bytes; None where observations are never bytes.
         weights: of the layers that have some, in their order.
         state_parts, part_size: numbers in an agent's state, and how they are made up.
     """
@@ -177,7 +199,7 @@ class Trunk:
     features: int
     lanes: int
     in_pairs: bool = False
-    of_bytes: np.ndarray | None = None
+    of_bytes: BytesOfFeatures | None = None
     weights: list[Weights] = field(default_factory=list)
     state_parts: int = 0
     part_size: int = 0
@@ -186,7 +208,7 @@ class Trunk:
     def __post_init__(self) -> None:
         self._slabs, self._layers = [_Slab(self.features)], list[_Layer]()
         self._observed: np.ndarray | None = None
-        self._of_bytes: np.ndarray | None = None
+        self._of_bytes: BytesOfFeatures | None = None
         self.top = self.observation()
 
     @property
@@ -367,7 +389,7 @@ class Trunk:
         if self.of_bytes is not None:
             if self._observed is None:
                 self._observed = np.arange(self.features, dtype=np.int32)
-            self._of_bytes = np.where(self._observed < 0, 0, self.of_bytes[self._observed]).astype(np.int32)
+            self._of_bytes = self.of_bytes.at(self._observed)
 
     def shape(self) -> TrunkShape:
         """Structure for ``fused_make``; the memory that it points to lives as long as this object."""
@@ -386,7 +408,8 @@ class Trunk:
             layers=ctypes.addressof(self._native[1]),
             features=self.features,
             gathered=None if self._observed is None else self._observed.ctypes.data,
-            of_bytes=None if self._of_bytes is None else self._of_bytes.ctypes.data,
+            of_bytes=None if self._of_bytes is None else self._of_bytes.say.ctypes.data,
+            first_bytes=None if self._of_bytes is None else self._of_bytes.first.ctypes.data,
             top=self.top.slab,
             state_parts=self.state_parts,
             part_size=self.part_size,

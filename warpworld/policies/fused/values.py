@@ -25,6 +25,8 @@ class FusedValues(FusedNetworks):
         num_workers: as of ``FusedNetworks``.
         log_std: None.
         precision: as of ``FusedNetworks``.
+        of_bytes: as of ``FusedNetworks``; losses read features.
+        is_apart: False.
 
     Raises:
         BuildError: as of ``FusedNetworks``.
@@ -35,7 +37,7 @@ class FusedValues(FusedNetworks):
         """Values: (..., features) float32 -> (..., choices) float32, with a gradient where one is asked for."""
         if not torch.is_grad_enabled():
             return self.evaluated(observations)
-        rows = self._rows(observations).reshape(1, -1, self.features)
+        rows = self._rows(observations).reshape(1, -1, observations.shape[-1])
         values, _ = _Walk.apply(self, rows, None, None, *self._tensors)
         return values.view(*observations.shape[:-1], -1)
 
@@ -48,7 +50,7 @@ class FusedValues(FusedNetworks):
         lead, rows = observations.shape[:-1], self._rows(observations)
         states = checked("state", state, torch.float32, (*lead, self.state_size))
         values, after = self._made(observations, self.num_outputs), torch.empty_like(states)
-        self._forward(2, rows, rows.numel() // self.features, 1, states=states, outputs=values, after=after)
+        self._forward(2, rows, rows.shape[:-1].numel(), 1, states=states, outputs=values, after=after)
         return values, torch.zeros(lead), after
 
     def walk(self, observations: Tensor, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:

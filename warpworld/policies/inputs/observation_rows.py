@@ -15,8 +15,8 @@ from warpworld.environment import parts_of
 class ObservationRows:
     """Layout of an observation's parts in a row.
 
-    Where all parts are floats a row holds them as float32. Else it holds bytes: each part as the store has it, so that
-    an image of uint8 takes one byte a number.
+    Where all parts are float32 a row holds these. Else it holds bytes: each part as the store has it, so that an image of
+    uint8 takes one byte a number, and one of float16 two.
 
     Attributes:
         parts: of the observation, in their order.
@@ -29,7 +29,7 @@ class ObservationRows:
 
     def __init__(self, observation: Space) -> None:
         self.parts = list(parts_of(observation).values())
-        self.is_plain = all(part.is_float for part in self.parts)
+        self.is_plain = all(part.dtype == "float32" for part in self.parts)
         self.dtype = "float32" if self.is_plain else "uint8"
         widths = [part.numbers if self.is_plain else part.bytes for part in self.parts]
         self._ends = list(accumulate(widths))
@@ -44,14 +44,14 @@ class ObservationRows:
         """
         if not self.is_plain:
             return torch.cat([part.view(torch.uint8) for part in parts], -1, out=out)
-        return torch.cat([part.float() if out is None else part for part in parts], -1, out=out)
+        return torch.cat(list(parts), -1, out=out)
 
     def split(self, rows: Tensor) -> list[Tensor]:
         """Rows of bytes, (..., size), -> what each part holds, (..., numbers), in its own dtype."""
         found = []
         for part, end in zip(self.parts, self._ends, strict=True):
             piece = rows[..., end - part.bytes : end]
-            if part.bytes > part.numbers:  # wider numbers must begin where their size divides the address
+            if not _is_aligned(piece, part.bytes // max(part.numbers, 1)):
                 piece = piece.clone(memory_format=torch.contiguous_format)
             found.append(piece.view(getattr(torch, part.dtype)))
         return found
@@ -64,3 +64,8 @@ class ObservationRows:
         """Floats among the parts' values, as ``floats`` orders them: (..., numbers) each -> (..., floats) float32."""
         held = [numbers.float() for part, numbers in zip(self.parts, values, strict=True) if part.is_float]
         return torch.cat(held, -1) if held else values[0].new_zeros((*values[0].shape[:-1], 0), dtype=torch.float32)
+
+
+def _is_aligned(piece: Tensor, size: int) -> bool:
+    """Whether numbers of ``size`` bytes begin where their size divides the address."""
+    return not any(place % size for place in (piece.storage_offset(), *piece.stride()[:-1]))
