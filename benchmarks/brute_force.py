@@ -22,7 +22,11 @@ class BruteExplorer(Explorer):
     """Explorer with the reference's way of seeing and counting."""
 
     source = Path(__file__).parent / "brute_explorer.cu"
-    includes = (str(Path(Explorer.source_path() or "").resolve()),)
+
+    @property
+    def includes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What Explorer is made of."""
+        return (*super().includes, str(Path(Explorer.source_path() or "").resolve()))
 
     def arrays(self) -> Sequence[Array]:
         """A byte for each texel, all of which are counted in every step."""
@@ -42,7 +46,11 @@ class BrutePointGoal(PointGoal):
     """PointGoal with the reference's way of seeing."""
 
     source = Path(__file__).parent / "brute_waypoint.cu"
-    includes = (str(Path(PointGoal.source_path() or "").resolve()),)
+
+    @property
+    def includes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What PointGoal is made of."""
+        return (*super().includes, str(Path(PointGoal.source_path() or "").resolve()))
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """Move, then look."""
@@ -57,7 +65,11 @@ class BruteDeathmatch(Deathmatch):
     """Deathmatch with the reference's way of seeing."""
 
     source = Path(__file__).parent / "brute_deathmatch.cu"
-    includes = (str(Path(Deathmatch.source_path() or "").resolve()),)
+
+    @property
+    def includes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What Deathmatch is made of."""
+        return (*super().includes, str(Path(Deathmatch.source_path() or "").resolve()))
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """The same, then look."""

@@ -183,6 +183,16 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
             }
         },
     },
+    "r2d2 of halves": {
+        "name": "tests.trainers.collecting.test_half_observations:SeenIn",
+        "env": {"dtype": "float16"},
+        "policy": {
+            "walker": {
+                **{**OFF_POLICY, **WINDOWS, "algorithm": "r2d2", "replay_size": 300},
+                "model": {"recurrent": "gru", "recurrent_size": 4, "hidden_sizes": [8]},
+            }
+        },
+    },
     "bf16": {
         "name": "tag_gridworld",
         "trainer": {"precision": "bf16"},

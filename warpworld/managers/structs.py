@@ -58,7 +58,8 @@ class _Library:
     def completed(self, parameter: Parameter, inside: tuple[str, ...]) -> Parameter:
         """The parameter with its struct; ``inside`` are the structs that it is a field of, from the outside."""
         name = parameter.type.removeprefix("struct ")
-        if name in C_TYPES or not name.isidentifier():
+        is_address = parameter.pointer and name != parameter.type  # of a struct
+        if name in C_TYPES or is_address or not name.isidentifier():
             return parameter
         if name not in self._meant:
             self._meant[name] = self._c_type(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from warpworld.drawing import Drawing, Image, Wedges
 from warpworld.errors import BindError, DeclarationError
 from warpworld.eyes.blocks import IMU, RGB, AgentPixels, Depth, MomentumMovement, RandomSpawns
 from warpworld.eyes.blocks.senses import Camera
+from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
 
 @pytest.mark.heavy
@@ -174,17 +176,17 @@ def test_dtypes_that_are_refused(dtype: Any, message: str) -> None:
     assert str(error.value).startswith(f"Blocks: {message}") and "\n" not in str(error.value)
 
 
-class OwnCamera(RGB):
-    """A camera whose kernel writes floats alone."""
+def test_a_camera_of_ones_own_that_writes_floats(tmp_path: Path) -> None:
+    text = (INCLUDE_FOLDER / "blocks" / "rgb.cuh").read_text()
+    (tmp_path / "own.cuh").write_text(text.replace("Pixel*", "float*"))
 
-    half_header = None
+    class OwnCamera(RGB):
+        header = str(tmp_path / "own.cuh")
 
-
-def test_a_camera_of_ones_own_that_writes_floats() -> None:
     with pytest.raises(BindError) as error:
         made(MomentumMovement(), OwnCamera(), RandomSpawns(), dtype="float16")
     assert re.search(
-        r"rgb\.cuh:\d+: kernel 'see_rgb', parameter `float\* observations_rgb`: the array is float16: write "
+        r"own\.cuh:\d+: kernel 'see_rgb', parameter `float\* observations_rgb`: the array is float16: write "
         r"`__half\* observations_rgb`, and `#include <half\.cuh>` above$",
         str(error.value),
     )

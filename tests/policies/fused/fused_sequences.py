@@ -64,7 +64,7 @@ class Seen:
     """T steps of S agents, with beginnings of episodes.
 
     Attributes:
-        observations: (T, S, features) float32, or uint8 where the policy sees bytes.
+        observations: (T, S, entries), rows as the policy sees them.
         states: (S, state size), before the first step; behind it that of a central critic.
         starts: (T, S) bool.
         critic_inputs: (T, S, numbers), of a central critic.
@@ -125,11 +125,14 @@ def _rows(policy: Policy, steps: int, agents: int, generator: torch.Generator) -
     if policy.preprocessing is None:
         features = sum(part.numel() for part in _sample(policy))
         return torch.randn(steps, agents, features, generator=generator)
-    parts = [
-        torch.randint(2 if part.dtype == "bool" else 256, (steps, agents, part.numbers), generator=generator)
-        for part in policy.preprocessing.rows.parts
-    ]
-    return torch.cat(parts, -1).to(torch.uint8)
+    parts = list[Tensor]()
+    for part in policy.preprocessing.rows.parts:
+        shape = steps, agents, part.numbers
+        if part.is_float:
+            parts.append(torch.randn(shape, generator=generator).to(getattr(torch, part.dtype)).view(torch.uint8))
+        else:
+            parts.append(torch.randint(2 if part.dtype == "bool" else 256, shape, generator=generator).to(torch.uint8))
+    return torch.cat(parts, -1)
 
 
 def _sample(policy: Policy) -> list[Tensor]:

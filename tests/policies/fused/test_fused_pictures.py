@@ -51,6 +51,13 @@ NAMES = [
     "several parts",
 ]
 BYTES = [MultiBinary((4, 10, 10)), Box(0, 255, (3, 6, 7), "uint8"), Box(0, 255, (11,), "uint8")]
+HALVES = Dict({
+    "far": Box(0.0, 1.0, (2, 17), "float16"),
+    "flags": MultiBinary(3),  # what is behind them begins anywhere
+    "near": Box(0.0, 1.0, (1, 9), "float16"),
+    "shades": Box(0, 255, (2,), "uint8"),
+    "speed": Box(-9.0, 9.0, (4,)),
+})  # fmt: skip
 MIXED = Dict({"flags": MultiBinary((2, 6, 6)), "more": MultiBinary(3), "shades": Box(0, 255, (3, 5, 7), "uint8")})
 
 
@@ -120,7 +127,7 @@ def test_results_do_not_depend_on_the_number_of_workers() -> None:
 # --- bytes ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seen", [*BYTES, MIXED], ids=["flags", "shades", "a vector", "both"])
+@pytest.mark.parametrize("seen", [*BYTES, MIXED, HALVES], ids=["flags", "shades", "a vector", "both", "halves"])
 @pytest.mark.parametrize("kind", [None, "shared", "lstm"])
 def test_bytes_are_read_as_the_floats_that_torch_makes_of_them(kind: str | None, seen: Space) -> None:
     policy = policy_of(kind, seen, **convolutions((6, 3, 1), (10, 2, 1)))
@@ -132,8 +139,29 @@ def test_bytes_are_read_as_the_floats_that_torch_makes_of_them(kind: str | None,
     assert torch.equal(*found)
 
 
-def test_a_fused_policy_acts_on_bytes_as_torch_does() -> None:
-    policy = policy_of("gru", MIXED, **convolutions((6, 3, 1)))
+@pytest.mark.parametrize("kind", [None, "gru"])
+def test_any_bits_of_halves_and_floats_are_read_as_torch_reads_them(kind: str | None) -> None:
+    """Small, large, negative and not finite ones, wherever they begin."""
+    policy = policy_of(kind, HALVES, **convolutions((6, 3, 1)))
+    assert policy.preprocessing is not None
+    draws = torch.Generator().manual_seed(6)
+    rows = torch.randint(256, (3000, policy.preprocessing.rows.size), generator=draws).to(torch.uint8)
+    rows[:, 34 * 2 : 34 * 2 + 3] %= 2
+    rows[:200, 1 : 34 * 2 : 2] = 0x7C  # infinite, or no number
+    rows[200:400, 1 : 34 * 2 : 2] &= 0x83  # below 2^-14
+    numbers = policy.features(rows)
+    assert numbers[:200, :34].count_nonzero() == 0 and 0 < numbers[200:400, :34].abs().max() < 2.0**-14
+    numbers[:, -4:].clamp_(-1e6, 1e6)
+    rows[:, -16:] = numbers[:, -4:].contiguous().view(torch.uint8)  # larger ones give infinite outputs
+    networks, state = fused_networks(policy, 1), torch.zeros(3000, policy.state_size)
+    one, other = (networks.step(seen, state)[:2] if kind else networks.both(seen) for seen in (rows, numbers))
+    for found, expected in zip(one, other, strict=True):
+        assert found.isfinite().all() and torch.equal(found, expected)
+
+
+@pytest.mark.parametrize("seen", [MIXED, HALVES], ids=["bytes", "halves"])
+def test_a_fused_policy_acts_on_bytes_as_torch_does(seen: Space) -> None:
+    policy = policy_of("gru", seen, **convolutions((6, 3, 1)))
     rows = Seen.random(policy, 1, 20).observations[0]
     expected = policy.outputs(rows), policy.value(rows)
     assert fuse(policy)

@@ -49,7 +49,15 @@ class SeenIn(Environment):
         return ["reset_in_half" if self.params.dtype == "float16" else "reset_in_float"]
 
 
-def trainer(**env: Any) -> Trainer:
+PASSES = {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}
+FEW = {"replay_size": 600, "learning_starts": 90, "batch_size": 16, "target_every": 3, "n_step": 2}
+REPLAYS: dict[str, dict[str, Any]] = {
+    "dqn": {**FEW, "model": {"hidden_sizes": [8]}, "final_observations": True},
+    "r2d2": {**FEW, "burn_in": 2, "train_length": 5, "model": {"recurrent": "gru", "recurrent_size": 4}},
+}
+
+
+def trainer(policy: dict[str, Any] = PASSES, **env: Any) -> Trainer:
     # the kernels of cuda that act and learn take float32 alone, and round otherwise than torch
     fused = not open_backend("auto", None).captures
     sizes = {"num_envs": 6, "num_steps": 16, "total_env_steps": 6 * 16 * 3}
@@ -59,7 +67,7 @@ def trainer(**env: Any) -> Trainer:
                 "name": f"{__name__}:SeenIn",
                 "env": env,
                 "trainer": {**sizes, "graph_steps": 0, "fused": fused},
-                "policy": {"walker": {"model": {"hidden_sizes": [8]}, "update_epochs": 2, "num_minibatches": 2}},
+                "policy": {"walker": policy},
             }
         )
     )
@@ -80,6 +88,22 @@ def test_learning_is_the_same_as_from_float32() -> None:
     assert torch.equal(wide.world["rollout_rewards"], narrow.world["rollout_rewards"])
     for ours, theirs in zip(wide.policies["walker"].parameters(), narrow.policies["walker"].parameters(), strict=True):
         assert torch.equal(ours, theirs)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", REPLAYS)
+def test_replays_hold_halves_and_learning_is_the_same(algorithm: str) -> None:
+    policy = {"algorithm": algorithm, **REPLAYS[algorithm]}
+    wide, narrow = (trainer(policy, dtype=dtype) for dtype in ("float32", "float16"))
+    for each in (wide, narrow):
+        each.train(None)
+        assert each.algorithms["walker"].num_updates > 1  # type: ignore[attr-defined]
+    for what in ("ring_observations", "batch_observations"):
+        ours, theirs = (each.world[f"replay_{what}_walker"] for each in (narrow, wide))
+        assert (ours.dtype, 2 * ours.nbytes) == (torch.uint8, theirs.nbytes)
+        assert torch.equal(ours.view(torch.float16).float(), theirs) and theirs.any()
+    pairs = zip(wide.policies["walker"].parameters(), narrow.policies["walker"].parameters(), strict=True)
+    assert all(torch.equal(ours, theirs) for ours, theirs in pairs)
 
 
 def test_parts_of_both_kinds_are_seen_behind_each_other() -> None:
