@@ -120,6 +120,15 @@ def test_parts_are_read_wherever_they_lie(rows: int) -> None:
     assert np.array_equal(Preprocessing(layout)(joined).numpy(), features)
 
 
+def test_a_single_number_may_have_any_stride() -> None:
+    """As what is indexed has it where it is a column, or nothing."""
+    layout = ObservationRows(Dict(a=Box(-9.0, 9.0, (1,)), b=Box(0, 255, (2,), np.uint8)))
+    numbers = torch.arange(3.0).as_strided((3, 1), (1, 0))
+    joined = layout.join([numbers, torch.ones(3, 2, dtype=torch.uint8)])
+    assert layout.split(joined)[0].flatten().tolist() == [0.0, 1.0, 2.0]
+    assert layout.join([numbers[:0], torch.ones(0, 2, dtype=torch.uint8)]).shape == (0, 6)
+
+
 def test_final_observations_keep_their_kind() -> None:
     for kind, dtype in (("bytes", torch.uint8), ("choices", torch.int32), ("flags", torch.bool)):
         world = World(SeenAs(kind=kind), 4, seed=1)

@@ -43,7 +43,7 @@ class ObservationRows:
             out: where they are written, (..., size); None for a new tensor.
         """
         if not self.is_plain:
-            return torch.cat([part.view(torch.uint8) for part in parts], -1, out=out)
+            return torch.cat([_bytes_of(part) for part in parts], -1, out=out)
         return torch.cat(list(parts), -1, out=out)
 
     def split(self, rows: Tensor) -> list[Tensor]:
@@ -64,6 +64,12 @@ class ObservationRows:
         """Floats among the parts' values, as ``floats`` orders them: (..., numbers) each -> (..., floats) float32."""
         held = [numbers.float() for part, numbers in zip(self.parts, values, strict=True) if part.is_float]
         return torch.cat(held, -1) if held else values[0].new_zeros((*values[0].shape[:-1], 0), dtype=torch.float32)
+
+
+def _bytes_of(part: Tensor) -> Tensor:
+    """The bytes of numbers; a single one in a row may have any stride."""
+    beside = part if part.stride(-1) == 1 else part.clone(memory_format=torch.contiguous_format)
+    return beside.view(torch.uint8)
 
 
 def _is_aligned(piece: Tensor, size: int) -> bool:
