@@ -25,13 +25,13 @@ def table_of(folder: Path, text: str) -> TableFile:
     return TableFile(str(folder / "poles.yaml"))
 
 
-FEWER = {"homes": ["env.num_plans=8"]}  # ways through homes take long to find
+FEWER = {name: ["env.num_plans=8"] for name in ("homes", "pixels")}  # ways through homes take long to find
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.heavy) if name == "homes" else name for name in packaged_tables()],
+    [pytest.param(name, marks=pytest.mark.heavy) if name in FEWER else name for name in packaged_tables()],
 )
 def test_packaged_tables(name: str) -> None:
     """Every task's config takes every override, and has the metric that it is judged by."""
