@@ -49,9 +49,9 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "chain": [{}],
     "coins": [{}],
     "connect_four": [{}],
-    "deathmatch": [{}, {"players": 2, "rivals": 2}],
+    "deathmatch": [{}, {"players": 2, "rivals": 2}, {"players": 2, "dtype": "float16"}],
     "delayed_reward": [{}, {"show_pending": True}],
-    "explorer": [{}],
+    "explorer": [{}, {"dtype": "float16"}],
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
     "kuhn_poker": [{}],
@@ -88,7 +88,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
         {"num_taggers": 1, "num_runners": 1099},
     ],
     "warehouse": [{}],
-    "waypoint": [{}],
+    "waypoint": [{}, {"dtype": "float16"}],
 }
 
 
@@ -107,6 +107,7 @@ NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "point_goa
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
 # Sizes whose kernels are those of another size with other numbers.
 LIKE_ANOTHER: list[dict[str, Any]] = [
+    {"dtype": "float16"},
     {"army_size": 512, "map_size": 110},
     {"scenario": "27m_vs_30m"},
     {"agents": 48},

@@ -1,4 +1,4 @@
-"""Packaged worlds with eyes whose cameras write float16: the same worlds, in which pixels are rounded to the nearest."""
+"""Packaged worlds with eyes whose cameras write float16: nothing but their pixels is rounded."""
 
 from __future__ import annotations
 

@@ -127,10 +127,15 @@ extern "C" __global__ void step(bool first, Scene scene,
         assert leaves(f"typedef struct {{ int x; }} Scene;\n{KERNEL}")[0] == ("parameter `Scene scene`", 2)
 
     def test_another_name_of_a_c_type(self) -> None:
-        source = f"using Pixel = __half;\nusing Count=const unsigned int;\nstruct Scene {{ const Pixel* x; int y; }};\n{KERNEL}"
-        assert [leaf for leaf, _ in leaves(source)][0] == "field `const __half* x` of struct 'Scene'"
-        twice = source.replace("using Count=const unsigned int", "using Pixel = float")
-        assert [leaf for leaf, _ in leaves(twice)][0] == "field `const Pixel* x` of struct 'Scene'"
+        source = f"using Pixel = __half;\nusing Count=int unsigned;\nstruct Scene {{ const Pixel* x; N y; }};\n{KERNEL}"
+        assert [leaf for leaf, _ in leaves(source)][:2] == [
+            "field `const __half* x` of struct 'Scene'",
+            "field `unsigned int y` of struct 'Scene'",
+        ]
+
+    def test_a_name_with_two_meanings_stays(self) -> None:
+        source = f"using Pixel = __half;\nusing Pixel = float;\nstruct Scene {{ const Pixel* x; int y; }};\n{KERNEL}"
+        assert leaves(source)[0][0] == "field `const Pixel* x` of struct 'Scene'"
 
     def test_files_are_read_only_where_a_type_is_no_number_s(self) -> None:
         def read_texts() -> dict[Path, str]:

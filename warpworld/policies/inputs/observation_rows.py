@@ -15,8 +15,8 @@ from warpworld.environment import parts_of
 class ObservationRows:
     """Layout of an observation's parts in a row.
 
-    Where all parts are float32 a row holds these. Else it holds bytes: each part as the store has it, so that an image of
-    uint8 takes one byte a number, and one of float16 two.
+    Where all parts are float32 a row holds these. Else it holds bytes: each part as the store has it, so that an image
+    of uint8 takes one byte a number, and one of float16 two.
 
     Attributes:
         parts: of the observation, in their order.

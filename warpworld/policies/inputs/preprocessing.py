@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -31,6 +33,11 @@ class Preprocessing(nn.Module):
         super().__init__()
         self.rows = rows
         self._features = nn.ModuleList(_features_of(part, may_reduce) for part in rows.parts)
+
+    @property
+    def growth(self) -> float:
+        """Bytes of features by bytes of rows: 4 of uint8, 2 of float16."""
+        return 4 * sum(math.prod(part.feature_shape) for part in self.rows.parts) / self.rows.size
 
     def forward(self, observations: Tensor, normaliser: ObservationNormaliser | None = None) -> Tensor:
         """(..., bytes) uint8 -> (..., features) float32.

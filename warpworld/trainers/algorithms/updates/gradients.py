@@ -17,6 +17,8 @@ from warpworld.trainers.algorithms.updates.learner import Learner, Terms
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.spans import LOSS, PASSES, span
 
+MOST_GROWTH = 2.0  # of rows by which their features are larger, if those of all rows are made at once
+
 
 class Gradients(ABC):
     """Computes the gradients of an epoch's minibatches.
@@ -86,7 +88,7 @@ class ByAutograd(Gradients):
 class InCpp(Gradients):
     """Computes gradients in C++ without autograd, and takes Adam's steps.
 
-    Rows are not copied, but for features of bytes among which are choices or floats.
+    Rows are not copied, but for features of bytes among which are choices, and of what is normalised.
 
     Args:
         learner: an algorithm that has ``loss_terms``.
@@ -98,12 +100,13 @@ class InCpp(Gradients):
         super().__init__(learner)
         self._networks, self._terms = networks, terms
         learner.parameters.native = self._adam = FusedAdam()
-        self._reads_rows = learner.policy.preprocessing is None or networks.reads_bytes
+        preprocessing = learner.policy.preprocessing
+        self._at_once = preprocessing is None or networks.reads_bytes or preprocessing.growth <= MOST_GROWTH
 
     def __call__(self, rows: Experience, epoch: Epoch) -> Iterator[dict[str, Tensor]]:
         """Implement ``Gradients``."""
-        # bytes get four times as large: their features are made of one minibatch at a time
-        of_all = self._of_all(rows) if self._reads_rows else None
+        # bytes get four times as large: unless C++ reads them, their features are made of one minibatch at a time
+        of_all = self._of_all(rows) if self._at_once else None
         loss = self._terms().in_cpp()
         for part in epoch.shuffled.split(epoch.lengths):
             if not len(part):
@@ -119,7 +122,7 @@ class InCpp(Gradients):
         """Implement ``Gradients``, without Python between the steps, where Adam's are C++'s."""
         learner, rate = self.learner, self.learner.rate
         step = learner.parameters.native_step(learner.settings.max_grad_norm)
-        is_able = learner.passes_in_cpp and self._reads_rows and all(epoch.lengths)
+        is_able = learner.passes_in_cpp and self._at_once and all(epoch.lengths)
         if step is None or not is_able:
             return None
         rule, loss = () if rate is None else (rate.rule, rate.has_moved), self._terms().in_cpp()
