@@ -17,7 +17,7 @@ WORLDS: dict[str, dict[str, Any]] = {
     "waypoint": {},
     "point_goal": {"goal_distance": (1, 4)},
     "explorer": {},
-    "deathmatch": {"plans": "box"},
+    "deathmatch": {"players": 4, "plans": "box", "fov": 120.0},
     "deathmatch, megastep's rules": {"megastep_rules": True},
 }
 PIXELS = ("observations_rgb", "observations_depth", "observations_agents")
