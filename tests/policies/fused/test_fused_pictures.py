@@ -179,10 +179,13 @@ def test_choices_beside_bytes_are_made_features_by_torch() -> None:
 
 
 @pytest.mark.long
-def test_a_fused_learner_learns_what_torch_alone_does_from_bytes() -> None:
+@pytest.mark.parametrize(("seen", "normalises"), [(MIXED, False), (HALVES, True)], ids=["bytes", "normalised halves"])
+def test_a_fused_learner_learns_what_torch_alone_does_from_bytes(seen: Space, normalises: bool) -> None:
     moved = []
     for is_fused in (False, True):
-        policy = policy_of(None, MIXED, **convolutions((6, 3, 1), (10, 2, 1)))
+        policy = policy_of(None, seen, normalise_observations=normalises, **convolutions((6, 3, 1), (10, 2, 1)))
+        if policy.normaliser is not None:
+            policy.normaliser.update(policy.floats(Seen.random(policy, 1, 50).observations[0]))
         start = torch.cat([parameter.detach().flatten() for parameter in policy.parameters()])
         learner = PPO(policy, PPOSettings(update_epochs=2, num_minibatches=3, learning_rate=1e-2))
         experience = Seen.random(policy, 1, 200).experience(policy)

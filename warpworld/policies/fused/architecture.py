@@ -277,7 +277,7 @@ def what_bytes_say(policy: Policy) -> BytesOfFeatures | None:
     parts = preprocessing.rows.parts
     if policy.normaliser is not None or any(part.is_choice for part in parts):
         return None
-    widths = np.concatenate([np.full(part.numbers, part.bytes // part.numbers) for part in parts])
+    widths = np.concatenate([np.full(part.numbers, np.dtype(part.dtype).itemsize) for part in parts])
     say = np.concatenate([np.full(part.numbers, _SAY[part.dtype], np.int32) for part in parts])
     ends = np.cumsum(widths)
     return BytesOfFeatures(say, (ends - widths).astype(np.int32), int(ends[-1]))

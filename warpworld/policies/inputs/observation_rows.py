@@ -51,7 +51,7 @@ class ObservationRows:
         found = []
         for part, end in zip(self.parts, self._ends, strict=True):
             piece = rows[..., end - part.bytes : end]
-            if not _is_aligned(piece, part.bytes // max(part.numbers, 1)):
+            if not _is_aligned(piece, getattr(torch, part.dtype).itemsize):
                 piece = piece.clone(memory_format=torch.contiguous_format)
             found.append(piece.view(getattr(torch, part.dtype)))
         return found
