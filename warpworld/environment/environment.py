@@ -23,7 +23,8 @@ from warpworld.environment.declarations import (
     Script,
     script_kernel,
 )
-from warpworld.environment.host_code import HostCode, allowed_device, host_code_of
+from warpworld.environment.host_code import HostCode as HostCode
+from warpworld.environment.host_code import allowed_device, host_code_of
 from warpworld.environment.params import made_params
 from warpworld.environment.per_env import checked_ranges, split_values, try_ends
 from warpworld.errors import DeclarationError, suggest
