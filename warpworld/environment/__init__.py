@@ -32,6 +32,7 @@ from warpworld.environment.declarations import (
 )
 from warpworld.environment.environment import (
     Environment,
+    HostCode,
     critic_space,
     names_file,
     placed_groups,
@@ -69,6 +70,7 @@ __all__ = [
     "Array",
     "Environment",
     "Group",
+    "HostCode",
     "Kernel",
     "Part",
     "Path",

@@ -23,6 +23,8 @@ from warpworld.environment.declarations import (
     Script,
     script_kernel,
 )
+from warpworld.environment.host_code import HostCode as HostCode
+from warpworld.environment.host_code import allowed_device, host_code_of
 from warpworld.environment.params import made_params
 from warpworld.environment.per_env import checked_ranges, split_values, try_ends
 from warpworld.errors import DeclarationError, suggest
@@ -43,7 +45,13 @@ class Environment:
         infos: arrays per agent or per env, its own or the world's, that adapters report as infos.
         includes: headers to put before the text of ``source``, for files that do not include what they need.
         file_params: Params that may name a file or a folder: those of a config are relative to its folder.
-        resumable: whether the whole state of an env lies in the store, so that a run resumes exactly.
+        resumable: whether the whole state of an env can be taken and written back, so that a run resumes exactly.
+        devices: ("cpu", "cuda"), or ("cpu",) for a file of C++ that only a CPU can run: with exceptions, the C++
+            library, and headers and libraries of others.
+        resident_bytes: 0, or the most bytes that ``save`` of an env's object writes, where the file names a class whose
+            objects hold the state of its envs, see ``<resident.hpp>``.
+        include_folders: folders in which such a file's ``#include`` looks, relative to the file of the class.
+        link_flags: words for the linker of such a file, such as "-lz".
         requested: arrays on request that Python phases write, such as "agent_mask"; kernels ask for theirs by taking
             them as parameters.
         parts: ranges of envs whose steps may begin one after the other, each when its actions are known, see
@@ -61,6 +69,10 @@ class Environment:
     includes: ClassVar[tuple[str, ...]] = ()
     file_params: ClassVar[tuple[str, ...]] = ()
     resumable: ClassVar[bool] = True
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
+    resident_bytes: ClassVar[int] = 0
+    include_folders: ClassVar[tuple[str | Path, ...]] = ()
+    link_flags: ClassVar[tuple[str, ...]] = ()
     requested: Sequence[str] = ()
     parts: Sequence[slice] = ()
 
@@ -207,6 +219,16 @@ class Environment:
                 f"{cls.name}: source '{cls.source}' is relative, but class {owner.__name__} is not in a file; "
                 "give an absolute path"
             ) from error
+
+    @classmethod
+    def host_code(cls) -> HostCode | None:
+        """Settings of a file that only a CPU can run, None for one that runs on every device; see ``host_code_of``."""
+        return host_code_of(cls)
+
+    @classmethod
+    def allowed_device(cls, device: str) -> str:
+        """Name of the device where ``device`` is asked for; see the function of this name in ``host_code``."""
+        return allowed_device(cls, device)
 
 
 def names_file(text: str) -> bool:

@@ -21,6 +21,9 @@ TOO_MUCH_SHARED = "uses too much shared data"  # in the words of ptxas
 HALVES_FILE = str(INCLUDE_FOLDER / "half.cuh")
 _NVCC_PLACE = re.compile(r"^(.+)\((\d+)\): ", re.MULTILINE)  # g++ and clang++ write file:line:column
 _ERROR = re.compile(r"\berror(?: #\S+)?:")
+_OF_LINKER = re.compile(
+    r"^\S*(?:ld|ld\.\w+|lld): (?!.*\bwarning\b)(.+)$", re.MULTILINE
+)  # which the compiler's own line follows
 _SIXTEEN = re.compile(r"\b(__half2?|half2?|__nv_bfloat162?)\b")
 _NO_HALVES = re.compile(  # between quotes of any kind
     r"\W(?:__)?half2?\W (?:was not declared|is undefined|does not name a type)|unknown type name \W(?:__)?half2?\W"
@@ -35,6 +38,9 @@ _TOO_MUCH_SHARED = re.compile(
 def first_error(log: str) -> str:
     """The compiler's first error line, or its first line."""
     lines = _NVCC_PLACE.sub(r"\1:\2: ", log).splitlines()
+    linker = _OF_LINKER.search(log)
+    if linker:
+        return linker[1]
     return next((line for line in lines if _ERROR.search(line)), lines[0] if lines else "")
 
 
@@ -99,8 +105,12 @@ def explain_failure(
     more = f" (and {count - 1} more)" if count > 1 else ""
     place, text = _place_and_text(first)
     reason = why_not(log, first, _line_at(place)) if why_not else ""
+    if place and source.host and re.search(r"No such file|file not found", first):
+        reason = "it is neither beside the file nor in include_folders, which names folders of headers"
     if reason and not place:  # of an assembler, which knows no lines of the author's
         return BuildError(f"{source.place_of('asm')}: {reason}", log)
+    if not place and _OF_LINKER.search(log):
+        return BuildError(f"{source.path}: the linker says: {text}", log)
     place, picture = _pictured(place, log)
     return BuildError(f"{place}{text}{f'; {reason}' if reason else _of_halves(first, log)}{more}{picture}", log)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from warpworld.environment import MAX_THREADS_PER_ENV, Kernel
+from warpworld.environment import MAX_THREADS_PER_ENV, HostCode, Kernel
 from warpworld.errors import BindError, BuildError, StoreError, suggest
 from warpworld.files import check_file, reason
 from warpworld.managers.backend import Backend
@@ -22,6 +22,7 @@ from warpworld.managers.kernel_source import INCLUDE_FOLDER, KernelSource, takes
 from warpworld.managers.numbers import Number, Scalar, fits, scalar_of
 from warpworld.managers.program import Argument, Needs, RunKernel
 from warpworld.managers.signature import Signature, read_signatures
+from warpworld.managers.source_text import without_comments
 from warpworld.managers.structs import with_structs
 
 Given = Sequence[str | Number] | Mapping[str, str | Number] | None
@@ -42,6 +43,8 @@ class FunctionManager:
         writable: arrays that are read-only for other kernels, but not for these.
         includes: headers that come before the file, by the names that an #include would have.
         contents: what the host fills variables of the file with, by their names.
+        behind: files of the package that are compiled behind the file.
+        host: settings of a file that only a CPU can run.
         envs_per_warp: how many envs share a warp, 0 for one env a block; None for what the backend likes best, where
             the kernels allow it.
 
@@ -61,6 +64,8 @@ class FunctionManager:
         envs_per_warp: int | None = None,
         includes: Sequence[str] = (),
         contents: Mapping[str, Any] = MappingProxyType({}),
+        behind: Sequence[Path] = (),
+        host: HostCode | None = None,
     ) -> None:
         self._backend, self._path = backend, path
         self._constants = {name: _constant(path, name, scalar_of(value)) for name, value in constants.items()}
@@ -68,11 +73,12 @@ class FunctionManager:
         self._asked_envs_per_warp, self._envs_per_warp = envs_per_warp, 0
         # the file, with its headers
         self._text = _read(path)
-        self._includes = _find_headers(path, includes)
+        self._includes, self._behind, self._host = _find_headers(path, includes), tuple(behind), host
         self.ported = _WARPDRIVE in self._includes or _INCLUDES_WARPDRIVE.search(self._text) is not None
         self._binding = Binding(data, numbers, dict(aliases or {}), writable, self.ported)
         # its kernels, and variables that get contents
-        own = {**{header: _read(header) for header in self._includes}, path: self._text}
+        before, after = ({each: _read(each) for each in files} for files in (self._includes, self._behind))
+        own = {**before, path: self._text, **after}
         self.signatures = with_structs(_read_all(own), self._read_included)
         none_given = isinstance(contents, Mapping) and not contents
         self._filled = () if none_given else fill(path, self._declarations(), contents)
@@ -96,8 +102,14 @@ class FunctionManager:
 
     def _read_included(self) -> dict[Path, str]:
         """The file and all that it includes."""
-        source = KernelSource(self._path, self._text, {}, (), (), includes=self._includes)
+        files = KernelSource(self._path, self._text, {}, (), (), includes=self._includes)
+        source = dataclasses.replace(files, behind=self._behind, host=self._host)
         return {self._path: self._text, **{path: data.decode(errors="replace") for path, data in source.included()}}
+
+    def mentions(self, words: re.Pattern[str]) -> bool:
+        """Whether the file, or one of the author's that it includes, has some words outside of comments."""
+        texts = (text for path, text in self._read_included().items() if INCLUDE_FOLDER not in path.parents)
+        return any(words.search(without_comments(text)) for text in texts)
 
     def _declarations(self) -> dict[str, Declaration]:
         return read_declarations(self._read_included().values())
@@ -139,6 +151,8 @@ class FunctionManager:
             threads=tuple(self._threads.values()),
             includes=self._includes,
             filled=self._filled,
+            behind=self._behind,
+            host=self._host,
         )
         # turns, if agents outnumber the threads of a block
         self._why_no_turns = self._against_turns(source) if any(map(takes_turns, source.threads)) else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from warpworld.environment import MAX_THREADS_PER_ENV
+from warpworld.environment import MAX_THREADS_PER_ENV, HostCode
 from warpworld.managers.device_variables import Filled
 from warpworld.managers.kernel_calls import call_of, declared, host_entry, maker, structs_of
 from warpworld.managers.signature import Signature, Struct
@@ -105,6 +105,8 @@ class KernelSource:
         checked: whether every access of memory is reported to the check runtime; on a CPU only.
         includes: headers that come before the text.
         filled: variables that the host fills after loading.
+        behind: files of the package that come behind the text.
+        host: of a file that only a CPU can run, where its headers and libraries are.
     """
 
     path: Path
@@ -116,6 +118,8 @@ class KernelSource:
     checked: bool = False
     includes: tuple[Path, ...] = ()
     filled: tuple[Filled, ...] = ()
+    behind: tuple[Path, ...] = ()
+    host: HostCode | None = None
 
     def with_kernels(self, names: Collection[str], envs_per_warp: int) -> KernelSource:
         """Make a source with entry points for some of the kernels, built for ``envs_per_warp`` envs to a warp."""
@@ -132,11 +136,12 @@ class KernelSource:
     def _included(self) -> list[tuple[Path, bytes]]:
         """Headers and their contents, read once: a build asks for them several times."""
         found: dict[Path, bytes] = {}
-        todo = [(self.path.parent, self._include_text() + self.text)]
+        todo = [(self.path.parent, self._include_text() + self.text + self._text_behind())]
         while todo:
             folder, text = todo.pop()
             for quote, name in _includes_of(text):
-                folders = (*([folder] if quote == '"' else []), INCLUDE_FOLDER, self.path.parent)  # as compilers search
+                beside = [folder] if quote == '"' else []  # as compilers search
+                folders = (*beside, INCLUDE_FOLDER, self.path.parent, *(self.host.include_folders if self.host else ()))
                 path = next((each / name for each in folders if (each / name).is_file()), None)
                 resolved = None if path is None else path.resolve()
                 if path is not None and resolved is not None and resolved not in found:
@@ -153,7 +158,7 @@ class KernelSource:
 
     def host_folders(self) -> list[Path]:
         """Folders in which a host compiler looks for included files."""
-        return [INCLUDE_FOLDER, self.path.parent, TOOLKIT]
+        return [INCLUDE_FOLDER, self.path.parent, TOOLKIT, *(self.host.include_folders if self.host else ())]
 
     def uses_warp_words(self) -> bool:
         """Whether the author's code mentions warps."""
@@ -212,6 +217,8 @@ class KernelSource:
             settings += f"#define WW_ENVS_PER_WARP {self.envs_per_warp}\n"
         if self.checked:
             settings += "#define WW_CHECK\n"
+        if self.host:
+            settings += "#define WW_HOST_CODE\n"
         if packed or self.checked or self.uses_warp_words():
             settings += "#define WW_WARP_SCHEDULER\n"
         if self.envs_at_once > 1:
@@ -269,7 +276,10 @@ class KernelSource:
 
     def _author_text(self) -> str:
         quoted = str(self.path).replace("\\", "\\\\").replace('"', '\\"')
-        return f'{self._include_text()}#line 1 "{quoted}"\n{self.text}\n'
+        return f'{self._include_text()}#line 1 "{quoted}"\n{self.text}\n{self._text_behind()}'
+
+    def _text_behind(self) -> str:
+        return "".join(f'#include "{path}"\n' for path in self.behind)
 
     def _include_text(self) -> str:
         return "".join(f'#include "{path}"\n' for path in self.includes)

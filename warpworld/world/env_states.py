@@ -14,6 +14,7 @@ from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, FunctionManager, RunKernel
 from warpworld.world.env_indices import EnvIndices, Envs, EnvSelection, last_of_each
+from warpworld.world.residents import Residents
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +36,7 @@ class EnvStates:
         data: a sealed store.
         kernels: ``World.kernels``.
         program: ``World.program``.
+        residents: objects of envs, whose states the store gets where they are read.
 
     Raises:
         BuildError: the kernels do not compile.
@@ -45,8 +47,11 @@ class EnvStates:
         data: DataManager,
         kernels: Callable[..., FunctionManager],
         program: Callable[[list[RunKernel]], Callable[[], None]],
+        residents: Residents | None = None,
     ) -> None:
         import torch
+
+        self._residents = residents
 
         # state arrays of envs, with a number of their layout
         self._device, self._num_envs = data["active"].device, len(data["active"])
@@ -77,7 +82,10 @@ class EnvStates:
 
     def read(self, envs: Envs) -> torch.Tensor:
         """(envs, bytes) uint8: a copy of their states."""
-        return self._read(self._indices.chosen("envs", envs))
+        chosen = self._indices.chosen("envs", envs)
+        if self._residents:
+            self._residents.save(chosen.indices)
+        return self._read(chosen)
 
     def write(self, envs: Envs, states: torch.Tensor) -> None:
         """Write states back, into these envs or others; of an env that is named twice, the last state stays.
@@ -103,6 +111,8 @@ class EnvStates:
         if last is not None:
             chosen, rows = self._indices.of_indices(chosen.indices[last]), rows[last.tolist()]
         self._call("write_states", chosen, rows)
+        if self._residents:
+            self._residents.load(chosen.indices)
 
     def copy(self, source: int | Sequence[int], targets: Envs, reseed: bool) -> None:
         """Copy states from env to env; with ``reseed`` the targets draw random numbers of their own from here on.
@@ -121,10 +131,14 @@ class EnvStates:
         if last is not None:
             to = self._indices.of_indices(to.indices[last])
             sources = sources if sources.count == 1 else self._indices.of_indices(sources.indices[last])
+        if self._residents:
+            self._residents.save(sources.indices)
         if sources.overlaps(to, self._num_envs):
             self._call("write_states", to, self._read(sources), reseed=reseed)  # all are read before one is written
         else:
             self._call("fork_states", to, sources=sources, reseed=reseed)
+        if self._residents:
+            self._residents.load(to.indices)
 
     def _read(self, chosen: EnvSelection) -> torch.Tensor:
         rows = self._empty(chosen.count, self._width, dtype=self._bytes, device=self._device)

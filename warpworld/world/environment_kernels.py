@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from warpworld.environment import Environment, Group, Kernel
 from warpworld.errors import BindError
-from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar
+from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar, Step
 from warpworld.managers.spellings import stem
 from warpworld.world.kernel_constants import macros_of
+from warpworld.world.residents import Residents, add_resident_arrays, resident_kernels
+
+# Kernels that are compiled behind the file of an environment whose envs have objects.
+RESIDENTS_SOURCE = Path(__file__).resolve().parent / "residents.cu"
+
+_RESIDENT = re.compile(r"^\s*RESIDENT\s*\(", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
 
 
 class EnvironmentKernels:
     """The kernels of an environment's source file; none where it has no such file.
+
+    Attributes:
+        functions: of the file.
+        residents: the objects of envs, once they are made.
 
     Args:
         backend: what compiles them.
@@ -39,7 +51,7 @@ class EnvironmentKernels:
         scalars: Mapping[str, Scalar],
         envs_per_warp: int | None,
     ) -> None:
-        self._data, path = data, environment.source_path()
+        self._data, path, host = data, environment.source_path(), environment.host_code()
         self.functions = (
             None
             if path is None
@@ -52,8 +64,16 @@ class EnvironmentKernels:
                 envs_per_warp=envs_per_warp,
                 includes=environment.includes,
                 contents=environment.constants(),
+                behind=[RESIDENTS_SOURCE] if environment.resident_bytes else [],
+                host=host,
             )
         )
+        if self.functions is not None:
+            _check_residents(environment, self.functions)
+        self._has_residents = bool(environment.resident_bytes)
+        self.residents: Residents | None = None
+        if self._has_residents:
+            add_resident_arrays(data, environment.resident_bytes)
 
     @property
     def names(self) -> Collection[str] | None:
@@ -112,7 +132,23 @@ class EnvironmentKernels:
             for kernel in kernels:
                 self.functions.arguments(kernel.name, kernel.arguments)
                 self._log_readings(self.functions, kernel)
-            self.functions.build([*kernels, *scripts])
+            self.functions.build([*kernels, *scripts, *(resident_kernels() if self._has_residents else [])])
+
+    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> Residents | None:
+        """What makes the objects of envs, once the file is built and the store sealed; None where envs have none.
+
+        Args:
+            program: ``World.program``.
+        """
+        if self._has_residents and self.functions is not None:
+            self.residents = Residents(self._data, self.functions, program)
+        return self.residents
+
+    def destroy_residents(self) -> None:
+        """Destroy the objects of envs, if there are any."""
+        if self.residents is not None:
+            self.residents.destroy()
+            self.residents = None
 
     @staticmethod
     def _log_readings(functions: FunctionManager, kernel: Kernel) -> None:
@@ -154,3 +190,18 @@ class EnvironmentKernels:
         own = kernel.arguments if isinstance(kernel.arguments, Mapping) else {}
         given = {name: entry for name, entry in played.items() if name in names}
         return self.functions.step(kernel.name, 0, own_env_only=kernel.own_env_only, given={**given, **own})
+
+
+def _check_residents(environment: Environment, functions: FunctionManager) -> None:
+    """Check that a file has a class for its envs' objects where they are declared, and only there."""
+    path, has_class = environment.source_path(), functions.mentions(_RESIDENT)
+    if environment.resident_bytes and not has_class:
+        raise BindError(
+            f"{path}: resident_bytes={environment.resident_bytes}, but the file does not say of which class the envs' "
+            "objects are; include <resident.hpp> and write RESIDENT(Class);"
+        )
+    if has_class and not environment.resident_bytes:
+        raise BindError(
+            f"{path}: RESIDENT gives each env an object, but the environment does not say how many bytes it saves at "
+            "most; declare resident_bytes, and devices = ('cpu',)"
+        )

@@ -75,6 +75,7 @@ def macros_of(environment: Environment, groups: Mapping[str, Group]) -> dict[str
     constants: dict[str, Number] = {
         "NUM_AGENTS": sum(group.size for group in groups.values()),
         **space_constants(groups),
+        **({"RESIDENT_BYTES": environment.resident_bytes} if environment.resident_bytes else {}),
     }
     params = dataclasses.asdict(environment.params)
     for name in environment.compile_time:

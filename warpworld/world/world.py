@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import logging
+import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from warpworld.environment import Environment, action_bounds
-from warpworld.errors import DeclarationError, StoreError, said
+from warpworld.errors import DeclarationError, KernelError, StoreError, said
 from warpworld.managers import Autoreset, Backend, CheckActions, Step
 from warpworld.managers.capture import captured
 from warpworld.managers.devices import open_backend
@@ -85,7 +86,8 @@ class World(WorldStore):
         if not isinstance(environment, Environment):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
         constants = world_constants(num_envs, first_env, seed, autoreset)
-        super().__init__(environment, constants, backend or open_backend(device, num_workers), envs_per_warp)
+        opened = backend or open_backend(environment.allowed_device(device), num_workers)
+        super().__init__(environment, constants, opened, envs_per_warp)
         self._checks_actions = check_actions
         self._when_sealed: list[Callable[[], None]] = []
         self._reset: Callable[[], None] = _without_memory
@@ -121,7 +123,8 @@ class World(WorldStore):
             StoreError: the mask has another shape or dtype.
             DeclarationError: a seed is not a whole number from 0 to 2^64 - 1, or there is not one for each env.
         """
-        if not self.data.sealed:
+        first = not self.data.sealed
+        if first:
             if active is not None:
                 raise StoreError("the first reset() starts every env; call it without a mask")
             self.seal()
@@ -134,6 +137,8 @@ class World(WorldStore):
         if seed is not None:
             seed_envs(self.data, self.constants, seed)
         self._reset()
+        if first and self._kernels.residents:
+            self._kernels.residents.try_states()
 
     def set_params(self, active: torch.Tensor | None = None, **values: Any) -> None:
         """Set parameters that the environment declares ``per_env``; envs keep them when they are reset.
@@ -159,9 +164,22 @@ class World(WorldStore):
             self.data.seal()
             self.environment.open(self.num_envs, self.first_env, self.constants.seed)
             self._freeze()
+            self._make_residents()
             registered, self._when_sealed = self._when_sealed, []
             for callback in registered:
                 callback()
+
+    def _make_residents(self) -> None:
+        """Make the objects of envs, and let them end with this world, closed or not."""
+        residents = self._kernels.make_residents(self.program)
+        if residents is None:
+            return
+        weakref.finalize(self, residents.destroy)
+        try:
+            residents.make()
+        except KernelError:
+            self.close()
+            raise
 
     def step(self) -> None:
         """Step every env, with the actions that are in the store; ended envs are reset in the same step.
@@ -283,6 +301,7 @@ class World(WorldStore):
 
         Every other method then raises StoreError, also at the end of a ``with`` block that the world was opened in.
         """
+        self._kernels.destroy_residents()
         self.__dict__.pop("_env_states", None)
         self._reset = self._step_some = self.step = _closed  # type: ignore[method-assign]
         self.environment.close()
@@ -329,7 +348,11 @@ class World(WorldStore):
         # its contents
         if self.data.sealed:
             copied.seal()
-            copied.data.copy_from(self.data)
+            own, others = copied._kernels.residents, self._kernels.residents
+            if own and others:
+                own.copy_from(others, lambda: copied.data.copy_from(self.data))
+            else:
+                copied.data.copy_from(self.data)
         return copied
 
     def part(self, first: int, num_envs: int) -> World:

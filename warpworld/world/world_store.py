@@ -371,6 +371,8 @@ class WorldStore:
     # ---- states ------------------------------------------------------------------------------------------------------
     def snapshot(self) -> torch.Tensor:
         """A copy of the store's state arrays, as bytes."""
+        if self._kernels.residents:
+            self._kernels.residents.save()
         return self.data.snapshot()
 
     def restore(self, snapshot: torch.Tensor, layout: Sequence[Sequence[Any]] | None = None) -> None:
@@ -384,6 +386,8 @@ class WorldStore:
             StoreError: the snapshot is of other arrays.
         """
         self.data.restore(snapshot, layout)
+        if self._kernels.residents:
+            self._kernels.residents.load()
 
     def state(self, envs: Envs = slice(None)) -> torch.Tensor:
         """A copy of the state of some envs: all that their future depends on, including random numbers.
@@ -434,4 +438,4 @@ class WorldStore:
 
     @functools.cached_property
     def _env_states(self) -> EnvStates:
-        return EnvStates(self.data, self.kernels, self.program)
+        return EnvStates(self.data, self.kernels, self.program, self._kernels.residents)

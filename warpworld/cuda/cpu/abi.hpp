@@ -8,7 +8,7 @@
 
 #include "../context.cuh"
 
-#define WW_ABI 2
+#define WW_ABI 3
 #define WW_MAX_WORKERS 128
 #define WW_MAX_THREADS 1024
 #define WW_SCHEDULER_BYTES (96u << 10)
@@ -30,6 +30,7 @@ enum ww_error_code {
   WW_INTERRUPTED = 7,
   WW_NO_MEMORY = 8,
   WW_ILLEGAL_ACTION = 9,
+  WW_EXCEPTION = 10,
 };
 
 struct ww_error {
@@ -60,6 +61,9 @@ struct ww_kernel {
 
 // Records the first error of a launch and leaves the kernel. Never returns.
 [[noreturn]] void ww_fail(int code, const char* file, int line, const char* text);
+
+// The same for an error at an address in the module; null where it is not known.
+[[noreturn]] void ww_fail_at(int code, void* pc, const char* text);
 
 // Prints for a kernel; `is_active` is false for a thread that should not be running. Returns the number of bytes, or
 // -1.

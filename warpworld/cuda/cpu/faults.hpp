@@ -272,13 +272,17 @@ static void explain_fault(const Worker& worker) {
 
 }  // namespace ww
 
-[[noreturn]] void ww_fail(int code, const char* file, int line, const char* text) {
+[[noreturn]] static void fail(int code, const char* file, int line, const char* text, void* pc) {
   ww::Worker& worker = *ww::this_worker;
   ww::leave_kernels(worker);
   worker.fault_signal = 0;
-  ww::record_error(code, file, line, text);
+  ww::record_error(code, file, line, text, pc);
   siglongjmp(worker.escape, 1);
 }
+
+[[noreturn]] void ww_fail(int code, const char* file, int line, const char* text) { fail(code, file, line, text, nullptr); }
+
+[[noreturn]] void ww_fail_at(int code, void* pc, const char* text) { fail(code, nullptr, 0, text, pc); }
 
 int ww_print(int env, int agent, int is_active, const char* format, va_list values) {
   ww::Worker& worker = *ww::this_worker;

@@ -3,6 +3,9 @@
 
 #include "abi.hpp"
 #include "checks.hpp"
+#ifdef WW_HOST_CODE
+#include "exceptions.hpp"
+#endif
 #ifdef WW_WARP_SCHEDULER
 #include "warps.hpp"
 #else

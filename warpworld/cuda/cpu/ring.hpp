@@ -14,6 +14,12 @@
 #include "checks.hpp"
 #include "fiber.hpp"
 
+#ifdef WW_HOST_CODE  // exceptions.hpp
+#define WW_CALL(kernel, ...) guarded<>(kernel, ##__VA_ARGS__)
+#else
+#define WW_CALL(kernel, ...) kernel(__VA_ARGS__)
+#endif
+
 namespace ww {
 
 struct Site {  // of a barrier in the source
@@ -91,7 +97,7 @@ struct RingRunner<kernel, threads> {
     Ring& r = ring();
     bool returned = threadIdx.x < r.returned_before;
     for (;;) {
-      if (!returned) kernel(args...);
+      if (!returned) WW_CALL(kernel, args...);
       if (!r.running) {
         if (++threadIdx.x < threads) continue;
       } else {
@@ -163,9 +169,9 @@ struct LoopRunner<kernel, lanes> {
     for (unsigned block = first; block < end; ++block) {
       blockIdx.x = block;
       if constexpr (lanes == 1)
-        kernel(args...);
+        WW_CALL(kernel, args...);
       else
-        for (threadIdx.x = 0; threadIdx.x < lanes; ++threadIdx.x) kernel(args...);
+        for (threadIdx.x = 0; threadIdx.x < lanes; ++threadIdx.x) WW_CALL(kernel, args...);
     }
 #endif
   }

@@ -22,7 +22,13 @@ from warpworld.managers import (
     explain_failure,
 )
 from warpworld.managers.cpu.free_memory import available_memory
-from warpworld.managers.cpu.host_compiler import debugging, find_compiler, kernel_flags
+from warpworld.managers.cpu.host_compiler import (
+    HOST_CODE_FLAGS,
+    debugging,
+    find_compiler,
+    kernel_flags,
+    require_cpp_library,
+)
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.native_runtime import headers, processor, runtime
 from warpworld.managers.cpu.program import CpuProgram
@@ -89,11 +95,16 @@ class CpuBackend:
         runtime()
         compiler, text = find_compiler(), source.host_text(self.warp_size)
         included = [data for _, data in source.included()]
-        flags = compiler.all_flags(kernel_flags())
-        key = content_key(["module", text, compiler.version, *flags, processor(), *included, *headers()])
+        flags, link = kernel_flags(), source.host.link_flags if source.host else ()
+        if source.host:
+            require_cpp_library(compiler, source.path)
+            flags += HOST_CODE_FLAGS
+        words = [*compiler.all_flags(flags), *link]
+        key = content_key(["module", text, compiler.version, *words, processor(), *included, *headers()])
 
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, kernel_flags(), source.host_folders(), scratch, target)
+            folders = source.host_folders()
+            log = compiler.build_library(text, flags, folders, scratch, target, link_flags=link)
             if log:
                 raise explain_failure(source, log, why_not_on_cpu)
 

@@ -45,6 +45,8 @@ KERNEL_FLAGS = (
     *("-g1", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-narrowing", "-Wno-unknown-pragmas"),
     *("-fno-builtin-printf", "-Wformat"),
 )
+# Of files that use the C++ library: what throws is noted, so that an error names its line.
+HOST_CODE_FLAGS = ("-fexceptions", "-frtti", "-Wl,--wrap=__cxa_throw")
 # The package's own numerics, which nothing has to match bit for bit: fused multiply-adds where they are faster.
 LIBRARY_FLAGS = (
     *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
@@ -102,6 +104,7 @@ class HostCompiler:
         objects: Sequence[Path] = (),
         wrapped: Sequence[str] = (),
         keep_relocations: bool = False,
+        link_flags: Sequence[str] = (),
     ) -> str:
         """Compile C++ text into a shared library.
 
@@ -114,6 +117,7 @@ class HostCompiler:
             objects: from ``build_object``, to link into it; ``flags`` are not for the linker then.
             wrapped: functions whose calls are to go to their ``__wrap_`` counterparts in ``objects``.
             keep_relocations: whether the library, linked with ``objects``, lists its calls of functions by name.
+            link_flags: words for the linker behind all else; a compiler that links by a command of its own takes none.
 
         Returns:
             What the compiler printed if it failed, else an empty string.
@@ -125,7 +129,8 @@ class HostCompiler:
             link = [*(self.link_command or self.command), "-shared", *(f"{to_linker}{option}" for option in options)]
             log = self.build_object(text, flags, folders, scratch, unit)
             return log or _run([*link, str(unit), *map(str, objects), "-o", str(target)])
-        return _run([*self._compile(text, flags, folders, scratch), "-shared", "-o", str(target), "-lpthread"])
+        compiled = self._compile(text, flags, folders, scratch)
+        return _run([*compiled, "-shared", "-o", str(target), *link_flags, "-lpthread"])
 
     def build_object(
         self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path, target: Path
@@ -240,3 +245,13 @@ def source_lines(library: Path, offsets: Sequence[int], hidden: Path) -> dict[in
         if offset not in found and number.isdigit() and hidden not in Path(file).parents and Path(file).is_file():
             found[offset] = (file, int(number))
     return found
+
+
+def require_cpp_library(compiler: HostCompiler, path: Path) -> None:
+    """Check that a compiler links with the C++ library, which a kernel file of C++ needs.
+
+    Raises:
+        BuildError: it links by a command of its own, which has no such library.
+    """
+    if compiler.link_command:
+        raise BuildError(f"{path.name} uses the C++ library, which {compiler.version} does not link here; install g++")

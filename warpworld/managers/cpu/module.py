@@ -62,5 +62,7 @@ def _undefined(message: str, source: KernelSource) -> BuildError | None:
     of_cpp = re.search(r"_ZN?K?(\d+)", mangled)
     name = name[: int(of_cpp[1])] if of_cpp else name
     own = "it is a name of the C library's own use, and no word of CUDA"
-    why = of_word(name) or (own if name.startswith("__") else "define it in the file, or in what it includes")
+    define = "define it in the file, or in what it includes"
+    define += ", or name its library in link_flags" if source.host else ""
+    why = of_word(name) or (own if name.startswith("__") else define)
     return BuildError(f"{source.place_of(name)}: '{name}' is declared and not defined: {why}")

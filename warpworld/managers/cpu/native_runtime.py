@@ -14,7 +14,7 @@ from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context, struct
 from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, find_compiler
 
-ABI = 2
+ABI = 3
 
 
 # ---- structs of cuda/cpu/abi.hpp and program.hpp --------------------------------------------------------------------

@@ -201,6 +201,9 @@ class CpuProgram:
         found = self.line_of_fault(step, error.pc) if error.pc else None
         source = step.module.source
         kernels = {signature.name: signature for signature in source.signatures}
+        if kernels[step.name].path in source.behind and (found is None or Path(found[0]) in source.behind):
+            file, _, line = source.place_of("RESIDENT").rpartition(":")  # what these kernels are made of
+            return file, int(line)
         return found or (str(kernels[step.name].path), kernels[step.name].line)
 
     def line_of_fault(self, step: RunKernel, address: int) -> tuple[str, int] | None:
