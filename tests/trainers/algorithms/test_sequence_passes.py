@@ -20,6 +20,7 @@ from warpworld.trainers.algorithms.experience import Batch, Experience, Sequence
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.ppo import ppo_loss
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
+from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.optimizer_steps import KernelSteps, are_plain
 from warpworld.trainers.algorithms.updates.sequence_passes import SequenceKernels, sequence_kernels
@@ -75,7 +76,7 @@ class Made:
         policy: Policy = perceptrons() if name is None else policy_of(name, normalises)
         self.policy, self.device = policy.to(world.device), world.device
         self.parameters = FlatParameters(self.policy, 1e-3, OPTIMIZERS[optimizer])
-        kernels = sequence_kernels(self.policy, self.parameters, world, is_reduced)
+        kernels = sequence_kernels(self.policy, self.parameters, PassLaunches(world), is_reduced)
         assert kernels is not None
         self.kernels: SequenceKernels = kernels
         world.reset()
@@ -192,7 +193,7 @@ def test_steps_are_those_of_float64(optimizer: str) -> None:
         flat.step(longest)
     # the kernel
     steps = KernelSteps(ready(mine), mine.kernels.moves, (RULE.desired_kl, RULE.lowest, RULE.highest))
-    mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)
+    mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)()
     torch.testing.assert_close(mine.parameters.vector.double(), flat.vector, rtol=0, atol=1e-5)
     assert float(mine.parameters.rate_on_device()) == pytest.approx(flat.learning_rate)
 
@@ -204,7 +205,7 @@ def test_steps_do_not_depend_on_which_block_takes_what() -> None:
         mine = Made("an encoder and two layers of memory", num_envs)
         rows, steps = mine.sequences(6, True), KernelSteps(ready(mine), mine.kernels.moves)
         said = [
-            mine.kernels.steps(rows, epoch_of(6, 2, 2, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)
+            mine.kernels.steps(rows, epoch_of(6, 2, 2, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)()
             for _ in range(2)
         ]
         found.append((mine.parameters.vector.detach().clone(), *said))
