@@ -291,8 +291,8 @@ def calls_of_an_iteration(stand_in: StandIn, *overrides: str) -> dict[str, int]:
         trainer._iterate()
     learners: Any = list(trainer.algorithms.values())
     epochs = [int(each.updates.passes.tensors()[0]) for each in learners]
-    # acting, step, reset; episodes; advantages; then orders and passes: one each, and one launch for all passes that the
-    # host does not read within
+    # acting, step, reset; episodes; advantages; then orders and passes: one each, and one for all passes where
+    # the host reads nothing within
     at_once = [each.updates._at_once for each in learners]
     rounds = sum(n // together for n, together in zip(epochs, at_once, strict=True))
     launches_of_passes = rounds + (rounds if any(each.may_end_early for each in learners) else 1)

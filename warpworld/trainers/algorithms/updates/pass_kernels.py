@@ -194,9 +194,9 @@ class PassKernels:
             dividing = (work.turns, squares.numel(), self._dividing(1))
             blocks = max(work.most, *dividing[1:], at_once)
             division = (first, count, moments.shape[1], *dividing, turns, blocks, self._shape)
-            needed = tuple(count / minibatches * each for each in needs)
+            flop, read, written = (count / minibatches * each for each in needs)
             numbers = (*before, *adam, *division, *behind, *own)
-            return DuePasses(self._launch, self._number, numbers, blocks, needed, said, held)
+            return DuePasses(self._launch, self._number, numbers, blocks, (flop, read, written), said, held)
 
         return prepare
 
