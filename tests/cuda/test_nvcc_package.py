@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,8 +50,9 @@ from warpworld.trainers.algorithms.updates import layer_backward
 from warpworld.trainers.algorithms.updates.box_loss import BoxLoss
 from warpworld.trainers.algorithms.updates.choice_loss import choice_loss
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
+from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches
 from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
-from warpworld.trainers.algorithms.updates.perceptron_passes import PerceptronKernels, perceptron_kernels
+from warpworld.trainers.algorithms.updates.perceptron_passes import perceptron_kernels
 from warpworld.trainers.algorithms.updates.sequence_passes import sequence_kernels
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
@@ -215,23 +216,38 @@ LEARNT: dict[str, tuple[int, tuple[int, ...], tuple[int, ...], Literal["tanh", "
 }
 
 
-def kernels_of_gradients(name: str, optimizer: str = "adam") -> PerceptronKernels | None:
-    features, heads, hidden, activation = LEARNT[name]
-    model = MLP(box(features), sum(heads), hidden_sizes=hidden, activation=activation)
-    policy = Policy(model, Categorical(heads), ObservationNormaliser(features))
+def declare_gradients(names: Sequence[str], optimizer: str = "adam") -> None:
+    """Ask for the kernel of policies that learn in one launch."""
     world = warpworld.make("cartpole", num_envs=2, device="cpu")
-    return perceptron_kernels(policy, FlatParameters(policy, 1e-3, OPTIMIZERS[optimizer]), world)
+    launches = PassLaunches(world)
+    for name in names:
+        features, heads, hidden, activation = LEARNT[name]
+        model = MLP(box(features), sum(heads), hidden_sizes=hidden, activation=activation)
+        policy = Policy(model, Categorical(heads), ObservationNormaliser(features))
+        assert perceptron_kernels(policy, FlatParameters(policy, 1e-3, OPTIMIZERS[optimizer]), launches) is not None
+    launches.build()
+
+
+SEVERAL = ("the packaged config's", "no hidden layer", "many choices")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("network", "optimizer"),
-    [*((network, "adam") for network in LEARNT), ("wider blocks", "muon")],
+    ("networks", "optimizer"),
+    [
+        *(((network,), "adam") for network in LEARNT),
+        (("wider blocks",), "muon"),
+        (SEVERAL, "adam"),
+        (SEVERAL, "muon"),
+        (("wider blocks", "one layer"), "adam"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else " and ".join(case),
 )
 def test_gradients_of_perceptrons(
-    network: str, optimizer: str, sources: list[KernelSource], check: Callable[[KernelSource], None]
+    networks: Sequence[str], optimizer: str, sources: list[KernelSource], check: Callable[[KernelSource], None]
 ) -> None:
-    assert kernels_of_gradients(network, optimizer) is not None
+    declare_gradients(networks, optimizer)
+    assert sources[-1].constants["NUM_SHAPES"] == len(networks)
     check(sources[-1])
 
 
@@ -265,10 +281,12 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     give_kernels(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu"))
     assert choice_loss(remembering["agent"], warpworld.make("cartpole", num_envs=2, device="cpu")) is not None
     BoxLoss(warpworld.make("cartpole", num_envs=2, device="cpu"), Gaussian(16))
-    assert kernels_of_gradients("the packaged config's") is not None
+    declare_gradients(["the packaged config's"])
     layer_backward.LayerKernels(warpworld.make("cartpole", num_envs=2, device="cpu"), 128, 64, True)
     learnt = FlatParameters(remembering["agent"], 1e-3, OPTIMIZERS["muon"])
-    assert sequence_kernels(remembering["agent"], learnt, warpworld.make("cartpole", num_envs=2, device="cpu"))
+    launches = PassLaunches(warpworld.make("cartpole", num_envs=2, device="cpu"))
+    assert sequence_kernels(remembering["agent"], learnt, launches)
+    launches.build()
     moved = FlatParameters(torch.nn.Linear(4, 4), 1e-3, OPTIMIZERS["muon"])
     give_steps(moved, warpworld.make("cartpole", num_envs=2, device="cpu"))
     core = {source.path: source for source in sources if is_own_kernel(source.path)}

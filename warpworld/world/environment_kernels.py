@@ -135,7 +135,7 @@ class EnvironmentKernels:
             self.functions.build([*kernels, *scripts, *(resident_kernels() if self._has_residents else [])])
 
     def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> Residents | None:
-        """What makes the objects of envs, once the file is built and the store sealed; None where envs have none.
+        """Prepare the objects of envs, once the file is built and the store sealed; None where envs have none.
 
         Args:
             program: ``World.program``.

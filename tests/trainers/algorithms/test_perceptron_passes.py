@@ -22,8 +22,9 @@ from warpworld.trainers.algorithms.a2c import A2CSettings, a2c_loss
 from warpworld.trainers.algorithms.experience import Batch
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.ppo import PPOSettings, ppo_loss
-from warpworld.trainers.algorithms.updates import perceptron_passes
+from warpworld.trainers.algorithms.updates import pass_kernels, perceptron_passes
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
+from warpworld.trainers.algorithms.updates.joint_passes import DuePasses, PassLaunches, launch_together
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.optimizer_steps import KernelSteps, are_plain
 from warpworld.trainers.algorithms.updates.perceptron_passes import PerceptronKernels, perceptron_kernels
@@ -61,17 +62,20 @@ def policy_of(name: str, normalises: bool = False, central: bool = False) -> Pol
 
 
 class Made:
-    """A policy with the kernels of its gradients, in a world of some envs."""
+    """A policy with the kernels of its gradients, in a world of some envs, which is reset where it is its own."""
 
-    def __init__(self, name: str, num_envs: int = 5, optimizer: str = "adam", **kinds: bool) -> None:
-        world = warpworld.make("cartpole", num_envs=num_envs)
+    def __init__(
+        self, name: str, num_envs: int = 5, optimizer: str = "adam", launches: PassLaunches | None = None, **kinds: bool
+    ) -> None:
+        world = warpworld.make("cartpole", num_envs=num_envs) if launches is None else launches.world
         self.policy, self.heads = policy_of(name, **kinds).to(world.device), NETWORKS[name][0]
         self.parameters = FlatParameters(self.policy, 1e-3, OPTIMIZERS[optimizer])
-        kernels = perceptron_kernels(self.policy, self.parameters, world)
+        kernels = perceptron_kernels(self.policy, self.parameters, launches or PassLaunches(world))
         assert kernels is not None
         self.kernels: PerceptronKernels = kernels
         self.device = world.device
-        world.reset()
+        if launches is None:
+            world.reset()
 
     def rows(self, count: int, masked: bool = False) -> Batch:
         """Rows near to what the policy gives, so that some are clipped and some are not."""
@@ -169,6 +173,13 @@ def test_what_networks_read_is_normalised_or_an_input_of_the_critic_s_own() -> N
         compare(mine, mine.rows(60), shuffled(60, 1, mine.device), SETTINGS["ppo"])
 
 
+@pytest.mark.parametrize("masked", [False, True], ids=["all count", "masked"])
+def test_moments_of_many_rows_are_found_in_parts(masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pass_kernels, "ROWS_OF_MOMENTS", 32)
+    mine = made("two layers")
+    compare(mine, mine.rows(700, masked), shuffled(700, 2, mine.device), SETTINGS["ppo"])
+
+
 def test_advantages_are_weighted_behind_their_normalisation() -> None:
     mine = made("two layers")
     weights = torch.rand(100, generator=torch.Generator().manual_seed(1)).to(mine.device)
@@ -235,7 +246,7 @@ def test_steps_are_those_of_float64(rule: RateRule | None, optimizer: str) -> No
     # the kernel
     moved = ready(mine)
     steps = KernelSteps(moved, mine.kernels.moves, ends)
-    found = mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)
+    found = mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)()
     torch.testing.assert_close(mine.parameters.vector.double(), flat.vector, rtol=0, atol=1e-5)
     torch.testing.assert_close(found[:, -1].double(), torch.stack(norms), rtol=1e-4, atol=1e-6)
     assert float(moved.state[mine.parameters.vector]["step"]) == PASSES * PARTS
@@ -251,13 +262,46 @@ def test_steps_do_not_depend_on_which_block_takes_what(optimizer: str) -> None:
         mine = Made("two layers", num_envs, optimizer)
         rows, steps = mine.rows(150, True), KernelSteps(ready(mine), mine.kernels.moves)
         said = [
-            mine.kernels.steps(rows, passes_of(150, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)
+            mine.kernels.steps(rows, passes_of(150, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)()
             for _ in range(2)
         ]
         found.append((mine.parameters.vector.detach().clone(), *said))
         assert not mine.kernels._counters.any()
     for other in found[1:]:
         assert all(torch.equal(one, each) for one, each in zip(found[0], other, strict=True))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("num_envs", "optimizer"), [(1, "adam"), (3, "muon"), (40, "adam"), (40, "muon")])
+def test_policies_in_one_launch_learn_what_each_learns_alone(num_envs: int, optimizer: str) -> None:
+    """Two of one shape, whose rows and minibatches differ in number, and one of another; also without one of them."""
+    names, counts = ("two layers", "no hidden layer", "two layers"), (150, 40, 33)
+    launches = PassLaunches(warpworld.make("cartpole", num_envs=num_envs))
+    joint = [Made(name, num_envs, optimizer, launches) for name in names]
+    launches.world.reset()
+    alone = [Made(name, num_envs, optimizer) for name in names]
+    assert len({id(each.kernels._launch) for each in joint}) == 1
+
+    def due(mine: Made, count: int) -> DuePasses:
+        rows, steps = mine.rows(count, True), KernelSteps(ready(mine), mine.kernels.moves)
+        epoch = passes_of(count, mine.device) if count > 40 else shuffled(count, 3, mine.device)
+        return mine.kernels.steps(rows, epoch, terms_of(SETTINGS["ppo"]), 0.5, steps)
+
+    for taking in ((0, 1, 2), (2, 0), (1,)):
+        passes = [due(joint[i], counts[i]) for i in taking]
+        launch_together([*passes, None])
+        for i, each in zip(taking, passes, strict=True):
+            assert not each.is_due and torch.equal(each(), due(alone[i], counts[i])())
+        for one, other in zip(joint, alone, strict=True):
+            assert torch.equal(one.parameters.vector, other.parameters.vector)
+            assert not one.kernels._counters.any()
+
+
+def test_a_launch_has_room_for_four_policies_of_one_kind() -> None:
+    launches = PassLaunches(warpworld.make("cartpole", num_envs=2))
+    made = [Made("no hidden layer", 2, kind, launches) for kind in ["adam"] * 5 + ["muon"]]
+    numbers = [[id(one.kernels._launch) for one in made].index(id(each.kernels._launch)) for each in made]
+    assert numbers == [0, 0, 0, 0, 4, 5]
 
 
 def test_other_optimisers_take_their_own_steps() -> None:
@@ -343,7 +387,7 @@ OTHERS: dict[str, Callable[[], Policy]] = {
 def test_other_policies_are_left_to_torch(kind: str) -> None:
     world = warpworld.make("cartpole", num_envs=2)
     policy = OTHERS[kind]().to(world.device)
-    assert perceptron_kernels(policy, FlatParameters(policy, 1e-3), world) is None
+    assert perceptron_kernels(policy, FlatParameters(policy, 1e-3), PassLaunches(world)) is None
 
 
 def test_other_rows_are_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:

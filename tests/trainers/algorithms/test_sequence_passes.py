@@ -20,6 +20,7 @@ from warpworld.trainers.algorithms.experience import Batch, Experience, Sequence
 from warpworld.trainers.algorithms.parameters import OPTIMIZERS, FlatParameters, KLRate
 from warpworld.trainers.algorithms.ppo import ppo_loss
 from warpworld.trainers.algorithms.updates.gradients import minibatches_of
+from warpworld.trainers.algorithms.updates.joint_passes import DuePasses, PassLaunches, launch_together
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.optimizer_steps import KernelSteps, are_plain
 from warpworld.trainers.algorithms.updates.sequence_passes import SequenceKernels, sequence_kernels
@@ -61,7 +62,10 @@ def perceptrons() -> Policy:
 
 
 class Made:
-    """A policy with the kernels of its gradients, in a world of some envs; perceptrons where no network is named."""
+    """A policy with the kernels of its gradients, in a world of some envs; perceptrons where no network is named.
+
+    The world is reset unless the launches are given.
+    """
 
     def __init__(
         self,
@@ -70,15 +74,17 @@ class Made:
         optimizer: str = "adam",
         normalises: bool = False,
         is_reduced: bool = False,
+        launches: PassLaunches | None = None,
     ) -> None:
-        world = warpworld.make("cartpole", num_envs=num_envs)
+        world = warpworld.make("cartpole", num_envs=num_envs) if launches is None else launches.world
         policy: Policy = perceptrons() if name is None else policy_of(name, normalises)
         self.policy, self.device = policy.to(world.device), world.device
         self.parameters = FlatParameters(self.policy, 1e-3, OPTIMIZERS[optimizer])
-        kernels = sequence_kernels(self.policy, self.parameters, world, is_reduced)
+        kernels = sequence_kernels(self.policy, self.parameters, launches or PassLaunches(world), is_reduced)
         assert kernels is not None
         self.kernels: SequenceKernels = kernels
-        world.reset()
+        if launches is None:
+            world.reset()
 
     def rows(self, count: int) -> Batch:
         """Single rows near to what the policy gives."""
@@ -192,7 +198,7 @@ def test_steps_are_those_of_float64(optimizer: str) -> None:
         flat.step(longest)
     # the kernel
     steps = KernelSteps(ready(mine), mine.kernels.moves, (RULE.desired_kl, RULE.lowest, RULE.highest))
-    mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)
+    mine.kernels.steps(rows, epoch, terms_of(settings), longest, steps)()
     torch.testing.assert_close(mine.parameters.vector.double(), flat.vector, rtol=0, atol=1e-5)
     assert float(mine.parameters.rate_on_device()) == pytest.approx(flat.learning_rate)
 
@@ -204,13 +210,34 @@ def test_steps_do_not_depend_on_which_block_takes_what() -> None:
         mine = Made("an encoder and two layers of memory", num_envs)
         rows, steps = mine.sequences(6, True), KernelSteps(ready(mine), mine.kernels.moves)
         said = [
-            mine.kernels.steps(rows, epoch_of(6, 2, 2, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)
+            mine.kernels.steps(rows, epoch_of(6, 2, 2, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)()
             for _ in range(2)
         ]
         found.append((mine.parameters.vector.detach().clone(), *said))
         assert not mine.kernels._counters.any()
     for other in found[1:]:
         assert all(torch.equal(one, each) for one, each in zip(found[0], other, strict=True))
+
+
+@pytest.mark.parametrize("num_envs", [1, 9])
+def test_policies_in_one_launch_learn_what_each_learns_alone(num_envs: int) -> None:
+    names, counts = ("an encoder and two layers of memory", None), (6, 5)
+    launches = PassLaunches(warpworld.make("cartpole", num_envs=num_envs))
+    joint = [Made(name, num_envs, launches=launches) for name in names]
+    launches.world.reset()
+    alone = [Made(name, num_envs) for name in names]
+
+    def due(mine: Made, count: int) -> DuePasses:
+        rows = mine.sequences(count, True) if mine.kernels._network.memory else mine.rows(count)
+        steps = KernelSteps(ready(mine), mine.kernels.moves)
+        return mine.kernels.steps(rows, epoch_of(count, 2, 2, mine.device), terms_of(SETTINGS["ppo"]), 0.5, steps)
+
+    found = [due(mine, count) for mine, count in zip(joint, counts, strict=True)]
+    launch_together(found)
+    for each, mine, count in zip(found, alone, counts, strict=True):
+        assert not each.is_due and torch.equal(each(), due(mine, count)())
+    for one, other in zip(joint, alone, strict=True):
+        assert torch.equal(one.parameters.vector, other.parameters.vector)
 
 
 # ---- bfloat16 --------------------------------------------------------------------------------------------------------

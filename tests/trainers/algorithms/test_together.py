@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,8 +23,13 @@ class Noted:
     def begin_with(self, words: Tensor) -> None:
         self._notes.append((self.name, words.tolist()))
 
-    def run(self) -> None:
+    def begin(self) -> Callable[[], Tensor]:
         self._notes.append(self.name)
+        return lambda: torch.zeros(1)
+
+    def end(self, steps: Callable[[], Tensor] | None) -> None:
+        assert steps is not None
+        self._notes.append(f"end of {self.name}")
 
     def written(self) -> list[Tensor]:
         return [torch.zeros(1)]
@@ -37,7 +43,7 @@ def made(count: int, graph_steps: int = 0) -> tuple[Together, list[Noted], list[
         notes.append(f"captured, {len(tensors)} written")
         return run
 
-    world = SimpleNamespace(device=torch.device("cpu"), capture_update=capture)
+    world = SimpleNamespace(device=torch.device("cpu"), capture_update=capture, when_sealed=lambda callback: None)
     together = Together(SimpleNamespace(world=world, graph_steps=graph_steps))  # type: ignore[arg-type]
     updates = [Noted(f"update {number}", notes) for number in range(count)]
     for update in updates:
@@ -54,7 +60,14 @@ def test_all_run_at_the_end_in_order_each_with_its_inputs() -> None:
     with together.at_once() as begun:
         assert together.takes(one, words(1, 2)) and together.takes(other, words(3))
         assert not notes and begun is not None and len(begun) == 2
-    assert notes == [("update 0", [1, 2]), "update 0", ("update 1", [3]), "update 1"]
+    assert notes == [
+        ("update 0", [1, 2]),
+        "update 0",
+        ("update 1", [3]),
+        "update 1",
+        "end of update 0",
+        "end of update 1",
+    ]
 
 
 def test_one_alone_runs_by_itself_and_so_do_all_elsewhere() -> None:
@@ -93,4 +106,4 @@ def test_they_are_captured_once_and_again_when_what_they_write_has_moved() -> No
     assert [note for note in notes if isinstance(note, str) and note.startswith("captured")] == [
         "captured, 2 written"
     ] * 2
-    assert notes[-4:] == [("update 0", [3]), "update 0", ("update 1", [30]), "update 1"]
+    assert notes[-6:-2] == [("update 0", [3]), "update 0", ("update 1", [30]), "update 1"]

@@ -14,7 +14,7 @@ from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import KLPenalty
 from warpworld.trainers.algorithms.targets import GAETargets, KernelEstimates, Targets
 from warpworld.trainers.algorithms.updates.device_inputs import DeviceInputs
-from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.gradients import Gradients, Steps
 from warpworld.trainers.algorithms.updates.learner import Learner
 from warpworld.trainers.algorithms.updates.minibatches import KeptMinibatches
 from warpworld.trainers.algorithms.updates.segments import KeptSegments
@@ -94,15 +94,19 @@ class CapturedUpdates(Updates):
         """Implement ``Joined``."""
         self._inputs.write(words)
 
-    def run(self) -> None:
+    def begin(self) -> Steps | None:
         """Implement ``Joined``."""
-        self._parts(self._begin_on_device, self._at_once).run()
+        self._begin_on_device()
+        return self._begin_pass(self._at_once)
+
+    def end(self, steps: Steps | None) -> None:
+        """Implement ``Joined``."""
+        self._parts(partial(self._end_pass, steps, self._at_once), self._at_once).run()
 
     def _captured(self) -> Part:
         """The update, as graphs where they are wanted."""
-        return self._parts(self._begin_on_device, self._at_once).captured(
-            partial(self._capture, tensors=self.written())
-        )
+        parts = self._parts(self._first(self._begin_on_device, self._at_once), self._at_once)
+        return parts.captured(partial(self._capture, tensors=self.written()))
 
     def written(self) -> list[Tensor]:
         """Implement ``Joined``."""

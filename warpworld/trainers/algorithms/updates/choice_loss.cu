@@ -6,6 +6,8 @@
 // NUM_HEADS heads, HEAD_SIZE that of each head, or 0 where they differ; a head's size is then read from `head_sizes`.
 #include "choice_loss.cuh"
 
+using OwnHeads = Heads<NUM_HEADS, LOGITS, HEAD_SIZE>;
+
 constexpr int PITCH = LOGITS | 1;  // odd, so that lanes that read their own rows meet different banks
 
 // ---- moments of the advantages ---------------------------------------------------------------------------------------
@@ -36,7 +38,7 @@ extern "C" __global__ void losses(Rows data, int64_t outputs, int64_t said, int6
       const Spaced<1> logits{tile + i * PITCH};
       float slope = 0.0f;
       if (data.counts(row)) {
-        differentiate_choices(data, loss, common, (const int*)head_sizes, now, logits, row, figures);
+        differentiate_choices<OwnHeads>(data, loss, common, (const int*)head_sizes, now, logits, row, figures);
         slope = differentiate_value(data, loss, common, now, ((const float*)said)[row], row, figures);
       } else {
         for (int k = 0; k < LOGITS; ++k) logits[k] = 0.0f;

@@ -1,13 +1,8 @@
 // The loss of a row of choices, with its gradient at the logits; row_loss.cuh has what does not depend on actions.
-//
-// LOGITS is the number of choices of all NUM_HEADS heads, HEAD_SIZE that of each head, or 0 where they differ; a head's size is
-// then read from `head_sizes`.
 #pragma once
 
 #include "drawing.cuh"
 #include "row_loss.cuh"
-
-__device__ inline int size_of(const int* head_sizes, int head) { return HEAD_SIZE ? HEAD_SIZE : head_sizes[head]; }
 
 // Numbers that lie Step apart.
 template <int Step>
@@ -43,24 +38,24 @@ __device__ void differentiate(const Numbers& logits, int size, int action, float
   }
 }
 
-// From a row's logits to their gradient.
-template <class Numbers>
+// From a row's logits to their gradient. Own: the policy's Heads.
+template <class Own, class Numbers>
 __device__ void differentiate_choices(const Rows& data, const Loss& loss, const Common& common, const int* head_sizes,
                                       const Factors& now, const Numbers& logits, int row, double* figures) {
-  const bool* allowed = data.action_masks ? (const bool*)data.action_masks + (size_t)row * LOGITS : nullptr;
-  const int* actions = (const int*)data.actions + (size_t)row * NUM_HEADS;
-  for (int i = 0; allowed && i < LOGITS; ++i) logits[i] = allowed[i] ? logits[i] : FORBIDDEN;
-  float entropies[NUM_HEADS], log_prob = 0.0f, entropy = 0.0f;
+  const bool* allowed = data.action_masks ? (const bool*)data.action_masks + (size_t)row * Own::choices : nullptr;
+  const int* actions = (const int*)data.actions + (size_t)row * Own::count;
+  for (int i = 0; allowed && i < Own::choices; ++i) logits[i] = allowed[i] ? logits[i] : FORBIDDEN;
+  float entropies[Own::count], log_prob = 0.0f, entropy = 0.0f;
   Numbers own = logits;
-  for (int head = 0; head < NUM_HEADS; own = own.behind(size_of(head_sizes, head++))) {
-    entropies[head] = normalise(own, size_of(head_sizes, head));
+  for (int head = 0; head < Own::count; own = own.behind(Own::size(head_sizes, head++))) {
+    entropies[head] = normalise(own, Own::size(head_sizes, head));
     entropy += entropies[head];
     log_prob += own[actions[head]];
   }
   figures[ENTROPY] += (double)entropy;
   const float pull = pull_of_row(data, loss, common, now, log_prob, row, figures);
   own = logits;
-  for (int head = 0; head < NUM_HEADS; own = own.behind(size_of(head_sizes, head++)))
-    differentiate(own, size_of(head_sizes, head), actions[head], pull, now.entropy * common.weight, entropies[head]);
-  for (int i = 0; allowed && i < LOGITS; ++i) logits[i] = allowed[i] ? logits[i] : 0.0f;
+  for (int head = 0; head < Own::count; own = own.behind(Own::size(head_sizes, head++)))
+    differentiate(own, Own::size(head_sizes, head), actions[head], pull, now.entropy * common.weight, entropies[head]);
+  for (int i = 0; allowed && i < Own::choices; ++i) logits[i] = allowed[i] ? logits[i] : 0.0f;
 }

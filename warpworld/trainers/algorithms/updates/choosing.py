@@ -17,6 +17,7 @@ from warpworld.trainers.algorithms.updates.loss_terms import terms_of
 from warpworld.trainers.algorithms.updates.one_kernel import in_one_kernel
 from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
 from warpworld.trainers.algorithms.updates.shared_updates import SharedUpdates
+from warpworld.trainers.algorithms.updates.together import Together
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.collecting import Collector
@@ -56,7 +57,8 @@ def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
     if loss is None or learner.loss_terms() is None:
         return ByAutograd(learner)
     terms = terms_of(learner)
-    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, world, collector.is_reduced)
+    launches = collector.shared(Together).launches
+    return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, launches, collector.is_reduced)
 
 
 def _as_it_is(run: Part, tensors: Sequence[Tensor]) -> Part:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 import torch
@@ -18,6 +18,9 @@ from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.spans import LOSS, PASSES, span
 
 MOST_GROWTH = 2.0  # of rows by which their features are larger, if those of all rows are made at once
+
+Steps = Callable[[], Tensor]
+"""Takes steps; gives (minibatches, 7) float32: ``DIAGNOSTICS`` of each, and its gradient's length."""
 
 
 class Gradients(ABC):
@@ -44,12 +47,8 @@ class Gradients(ABC):
             epoch: the minibatches.
         """
 
-    def steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
-        """Take all steps of an epoch at once; None where they are taken one by one, as here.
-
-        Returns:
-            (minibatches, 7) float32: of each ``DIAGNOSTICS``, and its gradient's length.
-        """
+    def steps(self, rows: Experience, epoch: Epoch) -> Steps | None:
+        """All steps of an epoch at once; None where they are taken one by one, as here."""
         return None
 
     def passes_at_once(self, wanted: int) -> int:
@@ -118,7 +117,7 @@ class InCpp(Gradients):
                 found = self._of_all(rows.take(part))(torch.arange(len(part)), loss)
             yield dict(zip(DIAGNOSTICS, found.unbind(), strict=True))
 
-    def steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
+    def steps(self, rows: Experience, epoch: Epoch) -> Steps | None:
         """Implement ``Gradients``, without Python between the steps, where Adam's are C++'s."""
         learner, rate = self.learner, self.learner.rate
         step = learner.parameters.native_step(learner.settings.max_grad_norm)
@@ -126,11 +125,15 @@ class InCpp(Gradients):
         if step is None or not is_able:
             return None
         rule, loss = () if rate is None else (rate.rule, rate.has_moved), self._terms().in_cpp()
-        with span(PASSES):
-            found = self._of_all(rows).steps(epoch.shuffled, epoch.lengths, loss, step, *rule)
-        if rate is not None:
-            rate.note(self._adam.rate)
-        return found
+
+        def take() -> Tensor:
+            with span(PASSES):
+                found = self._of_all(rows).steps(epoch.shuffled, epoch.lengths, loss, step, *rule)
+            if rate is not None:
+                rate.note(self._adam.rate)
+            return found
+
+        return take
 
     def passes_at_once(self, wanted: int) -> int:
         """Implement ``Gradients``: all of them."""

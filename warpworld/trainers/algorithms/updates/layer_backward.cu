@@ -48,7 +48,7 @@ extern "C" __global__ void backward(int64_t gradient, int64_t said, int64_t fed,
         const size_t place = (size_t)(first + row) * OUTPUTS + unit;
         float own = 0.0f;
         if (row < count && unit < OUTPUTS) {
-          own = through_activation(((const float*)gradient)[place], ((const float*)said)[place]);
+          own = through_activation(((const float*)gradient)[place], ((const float*)said)[place], IS_TANH);
           if (through) ((float*)through)[place] = own;
         }
         outputs[i] = own;

@@ -8,19 +8,18 @@ from torch import Tensor
 
 from warpworld.policies import RecurrentPolicy
 from warpworld.trainers.algorithms.experience import Experience
-from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.gradients import Gradients, Steps
+from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches
 from warpworld.trainers.algorithms.updates.learner import Learner, Terms
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.optimizer_steps import KernelSteps, are_plain
 from warpworld.trainers.algorithms.updates.pass_kernels import PassKernels
 from warpworld.trainers.algorithms.updates.perceptron_passes import perceptron_kernels
 from warpworld.trainers.algorithms.updates.sequence_passes import sequence_kernels
-from warpworld.trainers.spans import PASSES, span
-from warpworld.world import World
 
 
 def in_one_kernel(
-    learner: Learner, others: Gradients, terms: Terms, world: World, is_reduced: bool = False
+    learner: Learner, others: Gradients, terms: Terms, launches: PassLaunches, is_reduced: bool = False
 ) -> Gradients:
     """Gradients by a kernel if there is one for the learner's policy, and else the others.
 
@@ -28,10 +27,10 @@ def in_one_kernel(
         learner: the algorithm.
         others: computes gradients without that kernel.
         terms: of the present loss.
-        world: that is not sealed.
+        launches: of the world's policies.
         is_reduced: whether networks multiply in bfloat16.
     """
-    given = learner.policy, learner.parameters, world
+    given = learner.policy, learner.parameters, launches
     kernels: PassKernels | None = None if is_reduced else perceptron_kernels(*given)
     if kernels is None and (is_reduced or isinstance(learner.policy, RecurrentPolicy)):
         kernels = sequence_kernels(*given, is_reduced)
@@ -52,7 +51,7 @@ class InOneKernel(Gradients):
         super().__init__(learner)
         self._others, self._terms, self._kernels = others, terms, kernels
 
-    def steps(self, rows: Experience, epoch: Epoch) -> Tensor | None:
+    def steps(self, rows: Experience, epoch: Epoch) -> Steps | None:
         """Implement ``Gradients``, where Adam's or Muon's steps are the kernel's."""
         learner, parameters, rate = self.learner, self.learner.parameters, self.learner.rate
         is_able = learner.passes_in_cpp and are_plain(parameters.optimizer, parameters.vector)
@@ -62,8 +61,7 @@ class InOneKernel(Gradients):
         steps = KernelSteps(parameters.optimizer, self._kernels.moves, rule, rate is not None and rate.has_moved)
         if rate is not None:
             rate.has_moved = True
-        with span(PASSES):
-            return self._kernels.steps(rows, epoch, self._terms(), learner.settings.max_grad_norm, steps)
+        return self._kernels.steps(rows, epoch, self._terms(), learner.settings.max_grad_norm, steps)
 
     def passes_at_once(self, wanted: int) -> int:
         """Implement ``Gradients``: all of them."""

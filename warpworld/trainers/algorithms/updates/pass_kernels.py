@@ -10,12 +10,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from warpworld.managers import Needs
 from warpworld.policies import Categorical, Policy
 from warpworld.policies.fused import DIAGNOSTICS
 from warpworld.trainers.algorithms.experience import Batch, Experience, Sequences
 from warpworld.trainers.algorithms.parameters import FlatParameters
 from warpworld.trainers.algorithms.settings import LossTerms
+from warpworld.trainers.algorithms.updates.joint_passes import DuePasses, PassLaunches
 from warpworld.trainers.algorithms.updates.minibatches import Epoch
 from warpworld.trainers.algorithms.updates.optimizer_steps import NO_STEPS, KernelSteps, moves_of
 from warpworld.trainers.algorithms.updates.row_loss import (
@@ -25,15 +25,13 @@ from warpworld.trainers.algorithms.updates.row_loss import (
     columns_of,
     numbers_of,
 )
-from warpworld.trainers.collecting import TensorKernels, needs_of
-from warpworld.world import World
 
-MOST_ENVS, ROWS_OF_MOMENTS = 256, 2048  # that find a minibatch's moments at most, of so many rows at least
+MOST_PARTS_OF_MOMENTS, ROWS_OF_MOMENTS = 256, 2048  # in which a minibatch's moments are found, of so many rows at least
 WAYS = 4  # threads that share a parameter of a sum, as passes.cuh has them
 MOST_SUMS = 128  # that a minibatch's sums, and its steps, are divided into
 
-Learn = Callable[[int, int, Sequence[float]], Tensor]
-"""Takes minibatches: the first one's number, how many, and fields of the struct Adam; gives what is said of all."""
+Prepare = Callable[[int, int, Sequence[float]], DuePasses]
+"""Prepares minibatches: the first one's number, how many, and fields of the struct Adam."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +39,11 @@ class Work:
     """Work of a kernel of passes for a minibatch, beside what all of them do.
 
     Attributes:
-        read: tensors that its networks read, None for what there is not; their addresses follow the struct Rows.
+        read: tensors that its networks read, None for what there is not; their addresses follow the struct Course.
         sizes: numbers behind these.
-        found: memory for what parts of a minibatch find; addresses, behind those of the heads' sizes.
+        found: memory for what parts of a minibatch find; addresses behind these.
         found_sizes: numbers behind these.
-        parts: fields of the struct Division between the number of minibatches and that of sums.
+        turns: that learn from a minibatch.
         most: blocks that find work at once.
         flop: operations of products for each row.
         moved: bytes of scratch memory that are written for each row, and read.
@@ -55,13 +53,13 @@ class Work:
     sizes: Sequence[int]
     found: Sequence[Tensor]
     found_sizes: Sequence[int]
-    parts: Sequence[int]
+    turns: int
     most: int
     flop: float
     moved: tuple[float, float] = (0.0, 0.0)
 
 
-class PassKernels(TensorKernels):
+class PassKernels:
     """Gradients of the losses of PPO and A2C for minibatches of rows of choices, and an optimiser's steps along them.
 
     They differ from those of torch by the rounding of float32. Gradients are scaled down to a length.
@@ -71,37 +69,44 @@ class PassKernels(TensorKernels):
         is_reduced: whether hidden layers multiply in bfloat16.
 
     Args:
-        world: that is not sealed.
+        launches: of the world's policies.
         policy: whose gradients they are; it acts by choices.
         parameters: of the policy.
         source: the kernels' file.
         kernel: name of the one that learns.
-        constants: of the file, besides those of choices and of the optimiser.
         lanes: threads of a block.
+        shared: constants of the file that policies share, besides those of the optimiser.
+        own: constants of the networks' shape, besides those of choices.
     """
 
     is_reduced: bool = False
 
     def __init__(
         self,
-        world: World,
+        launches: PassLaunches,
         policy: Policy,
         parameters: FlatParameters,
         source: Path,
         kernel: str,
-        constants: Mapping[str, int],
         lanes: int,
+        shared: Mapping[str, int],
+        own: Mapping[str, int],
     ) -> None:
         assert isinstance(policy.distribution, Categorical)
-        sizes = policy.distribution.head_sizes
+        sizes, device = policy.distribution.head_sizes, launches.world.device
         equal = len(set(sizes)) == 1
         heads = {"LOGITS": sum(sizes), "NUM_HEADS": len(sizes), "HEAD_SIZE": sizes[0] if equal else 0}
         self.moves = moves_of(parameters)
-        settings = {**constants, **heads, "LANES": lanes, "MUON": self.moves is not None}
-        super().__init__(world, source, settings, ["moments", kernel], lanes, exactly=True)
-        self._policy, self._parameters, self._lanes, self._kernel = policy, parameters, lanes, kernel
-        self._head_sizes = torch.tensor(list(sizes), dtype=torch.int32, device=world.device)
-        self._counters = torch.zeros(3, dtype=torch.int32, device=world.device)
+        self._launch = launches.of(source, kernel, lanes, {**shared, "MUON": self.moves is not None})
+        self._number, self._shape = self._launch.add({**own, **heads})
+        self._policy, self._parameters, self._lanes = policy, parameters, lanes
+        self._head_sizes = torch.tensor(list(sizes), dtype=torch.int32, device=device)
+        self._counters = torch.zeros(3, dtype=torch.int32, device=device)
+
+    @property
+    def num_envs(self) -> int:
+        """Envs that there are at most to share the work."""
+        return self._launch.world.num_envs
 
     # ---- what kernels of their own say -------------------------------------------------------------------------------
     def takes_rows(self, rows: Experience, longest: int) -> bool:
@@ -115,7 +120,7 @@ class PassKernels(TensorKernels):
     # ---- what all of them do -----------------------------------------------------------------------------------------
     def takes(self, rows: Experience, epoch: Epoch) -> bool:
         """Whether the kernels compute the gradients of an epoch: of rows as a rollout records them."""
-        if not self.is_here(rows.rows.actions) or not self._is_exact():
+        if not self._launch.is_here(rows.rows.actions) or not self._is_exact():
             return False
         lengths = epoch.lengths[: len(epoch.lengths) // epoch.passes]
         total, count = sum(lengths), len(lengths)
@@ -144,51 +149,56 @@ class PassKernels(TensorKernels):
         Yields:
             The length before, and ``DIAGNOSTICS`` by name, () float32 each.
         """
-        learn = self._prepared(rows, epoch, terms, longest)
+        prepare = self._prepare(rows, epoch, terms, longest)
         for number in range(len(epoch.lengths)):
-            found = learn(number, 1, NO_STEPS)[number]
+            found = prepare(number, 1, NO_STEPS)()[number]
             yield found[-1], dict(zip(DIAGNOSTICS, found.unbind(), strict=False))
 
-    def steps(self, rows: Experience, epoch: Epoch, terms: LossTerms, longest: float, steps: KernelSteps) -> Tensor:
-        """Take all steps of an epoch in one launch; arguments as of a call.
-
-        Returns:
-            (minibatches, 7) float32: of each its ``DIAGNOSTICS``, and its gradient's length.
-        """
+    def steps(self, rows: Experience, epoch: Epoch, terms: LossTerms, longest: float, steps: KernelSteps) -> DuePasses:
+        """All steps of an epoch, which are taken in one launch; arguments as of a call."""
         count, vector = len(epoch.lengths), self._parameters.vector
         rates = vector.new_empty(count)
-        return self._prepared(rows, epoch, terms, longest)(0, count, steps.numbers(vector, rates))
+        return self._prepare(rows, epoch, terms, longest, rates)(0, count, steps.numbers(vector, rates))
 
-    def _prepared(self, rows: Experience, epoch: Epoch, terms: LossTerms, longest: float) -> Learn:
-        """Function that launches the kernel that learns; arguments as of a call."""
+    def _prepare(
+        self, rows: Experience, epoch: Epoch, terms: LossTerms, longest: float, rates: Tensor | None = None
+    ) -> Prepare:
+        """Function that prepares minibatches; arguments as of a call, and the rates that steps leave."""
         vector, minibatches = self._parameters.vector, len(epoch.lengths)
-        steps = rows.length if isinstance(rows, Sequences) else 1
         work, columns = self.work(rows, max(epoch.lengths)), columns_of(rows.rows)
+        # rows, and memory for moments, sums of squares, and what is said of minibatches
         order = 0 if epoch.order is None else epoch.order.data_ptr()
+        steps = rows.length if isinstance(rows, Sequences) else 1
         passes = (order, sum(epoch.lengths) // epoch.passes, minibatches // epoch.passes, steps)
-        moments = self._moments(columns, passes, minibatches, terms, rows.rows)
-        # memory for sums of squares, and for what is said of minibatches
+        moments = vector.new_empty(
+            minibatches, self._parts_of_moments(passes, terms, rows.rows), MOMENTS, dtype=torch.float64
+        )
         squares = vector.new_empty(self._dividing(WAYS), dtype=torch.float64)
         said = vector.new_empty(minibatches, len(DIAGNOSTICS) + 1)
-        # the kernel's arguments on both sides of the struct Adam
-        read = (*addresses_of(columns), *addresses_of(work.read), *work.sizes, *passes, vector.data_ptr())
-        of_moments = (moments.data_ptr() if moments.shape[1] else 0, moments.shape[1])
-        found = (*addresses_of([*work.found, squares]), *work.found_sizes)
+        # fields of the struct Course on both sides of those that a launch sets, and those behind it
+        places = (
+            vector.data_ptr(),
+            moments.data_ptr() if moments.numel() else 0,
+            squares.data_ptr(),
+            self._head_sizes.data_ptr(),
+        )
         given = (self._parameters.gradient.data_ptr(), said.data_ptr(), longest if longest < math.inf else 0.0)
-        before = (*read, *of_moments, self._head_sizes.data_ptr(), *found, *given)
-        division = (*work.parts, squares.numel(), self._dividing(1))
+        before = (*addresses_of(columns), *passes, *places, *given)
         behind = (*numbers_of(terms), self._counters.data_ptr())
-        needs, held = self._needs(work, columns, epoch, steps), (work, columns, moments, squares)
+        own = (*addresses_of(work.read), *work.sizes, *addresses_of(work.found), *work.found_sizes)
+        needs, held = self._needs(work, columns, epoch, steps), (work, columns, moments, squares, epoch, terms, rates)
 
-        def learn(first: int, count: int, adam: Sequence[float], _: object = held) -> Tensor:
+        def prepare(first: int, count: int, adam: Sequence[float]) -> DuePasses:
             matrices = self.moves if adam[0] else None  # which have no turns without steps
             turns, at_once = (matrices.turns, matrices.most_at_once) if matrices else (0, 0)
-            numbers = (*before, *adam, first, count, *division, turns, *behind)
-            needed = Needs(*(count / minibatches * each for each in needs))
-            self.launch(self._kernel, (), numbers, max(work.most, *division[-2:], at_once), needed)
-            return said
+            dividing = (work.turns, squares.numel(), self._dividing(1))
+            blocks = max(work.most, *dividing[1:], at_once)
+            division = (first, count, moments.shape[1], *dividing, turns, blocks, self._shape)
+            flop, read, written = (count / minibatches * each for each in needs)
+            numbers = (*before, *adam, *division, *behind, *own)
+            return DuePasses(self._launch, self._number, numbers, blocks, (flop, read, written), said, held)
 
-        return learn
+        return prepare
 
     def _needs(
         self, work: Work, columns: Sequence[Tensor | None], epoch: Epoch, steps: int
@@ -212,27 +222,11 @@ class PassKernels(TensorKernels):
         """Memory for the diagnostics that parts find."""
         return self._parameters.vector.new_empty(parts, FIGURES, dtype=torch.float64)
 
-    def _moments(
-        self,
-        columns: Sequence[Tensor | None],
-        passes: tuple[int, int, int, int],
-        minibatches: int,
-        terms: LossTerms,
-        rows: Batch,
-    ) -> Tensor:
-        """Moments of each minibatch's advantages, and how many rows count: (minibatches, parts, ``MOMENTS``) float64.
-
-        There are no parts where neither is asked for.
-        """
-        is_needed = terms.normalise_advantages or rows.mask is not None
+    def _parts_of_moments(self, passes: tuple[int, int, int, int], terms: LossTerms, rows: Batch) -> int:
+        """Parts in which a minibatch's moments are found; none where they are not needed."""
         _, total, of_pass, steps = passes
-        parts = max(1, min(MOST_ENVS, -(-total // of_pass) * steps // ROWS_OF_MOMENTS)) if is_needed else 0
-        found = rows.advantages.new_empty(minibatches, parts, MOMENTS, dtype=torch.float64)
-        if parts:
-            numbers = (*addresses_of(columns), *passes, found.data_ptr(), minibatches, parts)
-            read = [rows.advantages, rows.mask] * (minibatches // of_pass)
-            self.launch("moments", (), numbers, parts * minibatches, needs_of(read, (found,)))
-        return found
+        is_needed = terms.normalise_advantages or rows.mask is not None
+        return max(1, min(MOST_PARTS_OF_MOMENTS, -(-total // of_pass) * steps // ROWS_OF_MOMENTS)) if is_needed else 0
 
     def _dividing(self, lanes: int) -> int:
         """Blocks that share the parameters, of each of which so many lanes take care."""

@@ -1,15 +1,20 @@
 // Layers of a small perceptron for a tile of rows, forward and backward, by the lanes of an env.
 //
-// Numbers of a tile lie as (units, PITCH) in shared memory: those of TILE rows, and behind them 4 that keep neighbouring units in
+// Numbers of a tile lie as (units, pitch) in shared memory: those of its rows, and behind them 4 that keep neighbouring units in
 // different banks. Weights lie as (outputs, inputs) with the bias behind the inputs, at an odd pitch for the same reason. A lane
 // takes four rows of two units at a time, and sums gradients of blocks of weights in registers over all tiles.
 //
-// An env has LANES lanes, at least as many as a layer has units. IS_TANH: hidden layers have tanh, or else relu.
+// An env has LANES lanes, at least as many as a layer has units.
 #pragma once
 
 #include "activation.cuh"
 
-constexpr int PITCH = TILE + 4, FOURS = TILE / 4;
+// What all layers of a network share: rows of a tile, and whether hidden layers have tanh, or else relu.
+template <int Tile, bool IsTanh>
+struct Tiles {
+  static constexpr int tile = Tile, pitch = Tile + 4, fours = Tile / 4;
+  static constexpr bool is_tanh = IsTanh;
+};
 
 constexpr int parts_of(int count, int most) { return (count + most - 1) / most; }
 constexpr int whole_fours(int count) { return parts_of(count, 4) * 4; }
@@ -25,7 +30,7 @@ __device__ inline void write_four(float* numbers, const float (&four)[4]) {
 }
 
 // One layer, with the sums of its gradient that a lane has.
-template <int Inputs, int Outputs>
+template <class Kind, int Inputs, int Outputs>
 struct Layer {
   static constexpr int pitch = (Inputs + 1) | 1, shared = Outputs * pitch;  // of weights in shared memory
   // Weights and biases in the vector of all parameters, in which each begins at a multiple of four.
@@ -43,12 +48,12 @@ struct Layer {
     for (int i = lane(); i < Outputs; i += LANES) loaded[i * pitch + Inputs] = vector[biases + i];
   }
 
-  // inputs (Inputs, PITCH) -> outputs (Outputs, PITCH)
+  // inputs (Inputs, pitch) -> outputs (Outputs, pitch)
   template <bool IsHidden>
   static __device__ void forward(const float* loaded, const float* inputs, float* outputs) {
     constexpr int half = half_given;
-    for (int item = lane(); item < FOURS * half; item += LANES) {
-      const int rows = item % FOURS * 4, unit = item / FOURS, other = min(unit + half, Outputs - 1);
+    for (int item = lane(); item < Kind::fours * half; item += LANES) {
+      const int rows = item % Kind::fours * 4, unit = item / Kind::fours, other = min(unit + half, Outputs - 1);
       const float *of_unit = loaded + unit * pitch, *of_other = loaded + other * pitch;
       float sums[4], others[4];
 #pragma unroll
@@ -56,34 +61,34 @@ struct Layer {
 #pragma unroll 4
       for (int i = 0; i < Inputs; ++i) {
         float four[4];
-        read_four(inputs + i * PITCH + rows, four);
+        read_four(inputs + i * Kind::pitch + rows, four);
 #pragma unroll
         for (int k = 0; k < 4; ++k) sums[k] += of_unit[i] * four[k], others[k] += of_other[i] * four[k];
       }
 #pragma unroll
-      for (int k = 0; IsHidden && k < 4; ++k) sums[k] = activated(sums[k]), others[k] = activated(others[k]);
-      write_four(outputs + unit * PITCH + rows, sums);
-      if (unit + half < Outputs) write_four(outputs + other * PITCH + rows, others);
+      for (int k = 0; IsHidden && k < 4; ++k) sums[k] = activated(sums[k], Kind::is_tanh), others[k] = activated(others[k], Kind::is_tanh);
+      write_four(outputs + unit * Kind::pitch + rows, sums);
+      if (unit + half < Outputs) write_four(outputs + other * Kind::pitch + rows, others);
     }
   }
 
-  // Gradients (Outputs, PITCH) before the activation -> those before the activation of the layer that gave the inputs, which are
+  // Gradients (Outputs, pitch) before the activation -> those before the activation of the layer that gave the inputs, which are
   // written over them.
   static __device__ void through(const float* loaded, const float* gradients, float* inputs) {
     constexpr int half = half_read;
-    for (int item = lane(); item < FOURS * half; item += LANES) {
-      const int rows = item % FOURS * 4, unit = item / FOURS, other = min(unit + half, Inputs - 1);
+    for (int item = lane(); item < Kind::fours * half; item += LANES) {
+      const int rows = item % Kind::fours * 4, unit = item / Kind::fours, other = min(unit + half, Inputs - 1);
       float sums[4] = {}, others[4] = {};
 #pragma unroll 4
       for (int i = 0; i < Outputs; ++i) {
         float four[4];
-        read_four(gradients + i * PITCH + rows, four);
+        read_four(gradients + i * Kind::pitch + rows, four);
         const float of_unit = loaded[i * pitch + unit], of_other = loaded[i * pitch + other];
 #pragma unroll
         for (int k = 0; k < 4; ++k) sums[k] += of_unit * four[k], others[k] += of_other * four[k];
       }
-      put_through(sums, inputs + unit * PITCH + rows);
-      if (unit + half < Inputs) put_through(others, inputs + other * PITCH + rows);
+      put_through(sums, inputs + unit * Kind::pitch + rows);
+      if (unit + half < Inputs) put_through(others, inputs + other * Kind::pitch + rows);
     }
   }
 
@@ -91,7 +96,7 @@ struct Layer {
     float four[4];
     read_four(given, four);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) four[k] = through_activation(gradients[k], four[k]);
+    for (int k = 0; k < 4; ++k) four[k] = through_activation(gradients[k], four[k], Kind::is_tanh);
     write_four(given, four);
   }
 
@@ -101,13 +106,13 @@ struct Layer {
     for (int turn = 0; turn < turns; ++turn) {
       const int block = min(lane() + turn * LANES, blocks - 1), output = block / across, input = block % across;
 #pragma unroll 1
-      for (int rows = 0; rows < TILE; rows += 4) {
+      for (int rows = 0; rows < Kind::tile; rows += 4) {
         float of_output[high][4], of_input[wide][4];
 #pragma unroll
         for (int o = 0; o < high; ++o)
-          read_four(gradients + min(output + o * down, Outputs - 1) * PITCH + rows, of_output[o]);
+          read_four(gradients + min(output + o * down, Outputs - 1) * Kind::pitch + rows, of_output[o]);
 #pragma unroll
-        for (int i = 0; i < wide; ++i) read_four(inputs + min(input + i * across, Inputs - 1) * PITCH + rows, of_input[i]);
+        for (int i = 0; i < wide; ++i) read_four(inputs + min(input + i * across, Inputs - 1) * Kind::pitch + rows, of_input[i]);
 #pragma unroll
         for (int o = 0; o < high; ++o) {
 #pragma unroll
@@ -118,9 +123,9 @@ struct Layer {
         }
       }
     }
-    for (int rows = 0; lane() < Outputs && rows < TILE; rows += 4) {
+    for (int rows = 0; lane() < Outputs && rows < Kind::tile; rows += 4) {
       float four[4];
-      read_four(gradients + lane() * PITCH + rows, four);
+      read_four(gradients + lane() * Kind::pitch + rows, four);
       bias += (four[0] + four[1]) + (four[2] + four[3]);
     }
   }
@@ -146,68 +151,70 @@ struct Layer {
 };
 
 // Layers one behind the other: widths of what they read, of hidden layers, and of what they give.
-template <int Inputs, int Outputs, int... Others>
+template <class Rows, int Inputs, int Outputs, int... Others>
 struct Layers {
-  using Next = Layers<Outputs, Others...>;
-  static constexpr int weights = Layer<Inputs, Outputs>::shared + Next::weights;  // numbers in shared memory
+  using Kind = Rows;
+  using Next = Layers<Kind, Outputs, Others...>;
+  static constexpr int weights = Layer<Kind, Inputs, Outputs>::shared + Next::weights;  // numbers in shared memory
   static constexpr int tile = Inputs + Next::tile, outputs = Inputs + Next::outputs;  // units of all layers, and before the last
-  static constexpr int size = Layer<Inputs, Outputs>::size + Next::size;
+  static constexpr int size = Layer<Kind, Inputs, Outputs>::size + Next::size;
   static constexpr int given = Next::given;
 
-  Layer<Inputs, Outputs> own;
+  Layer<Kind, Inputs, Outputs> own;
   Next next;
 
   static __device__ void load(const float* vector, float* loaded) {
-    Layer<Inputs, Outputs>::load(vector, loaded);
-    Next::load(vector + Layer<Inputs, Outputs>::size, loaded + Layer<Inputs, Outputs>::shared);
+    Layer<Kind, Inputs, Outputs>::load(vector, loaded);
+    Next::load(vector + Layer<Kind, Inputs, Outputs>::size, loaded + Layer<Kind, Inputs, Outputs>::shared);
   }
 
   // From inputs at the start of `units` to all that layers give behind them.
   static __device__ void forward(const float* loaded, float* units) {
-    Layer<Inputs, Outputs>::template forward<true>(loaded, units, units + Inputs * PITCH);
+    Layer<Kind, Inputs, Outputs>::template forward<true>(loaded, units, units + Inputs * Kind::pitch);
     sync_env();  // orders the layer before what reads it
-    Next::forward(loaded + Layer<Inputs, Outputs>::shared, units + Inputs * PITCH);
+    Next::forward(loaded + Layer<Kind, Inputs, Outputs>::shared, units + Inputs * Kind::pitch);
   }
 
   // From the gradient at what the last layer gives, which stands in its place, back through all layers.
   template <bool IsFirst = true>
   __device__ void backward(const float* loaded, float* units) {
-    float* outputs = units + Inputs * PITCH;
-    next.template backward<false>(loaded + Layer<Inputs, Outputs>::shared, outputs);
+    float* outputs = units + Inputs * Kind::pitch;
+    next.template backward<false>(loaded + Layer<Kind, Inputs, Outputs>::shared, outputs);
     own.add_up(outputs, units);
     if (IsFirst) return;
     sync_env();  // orders the reading of the inputs before what is written over them
-    Layer<Inputs, Outputs>::through(loaded, outputs, units);
+    Layer<Kind, Inputs, Outputs>::through(loaded, outputs, units);
     sync_env();  // orders the gradients before what reads them
   }
 
   __device__ void give(float* vector) const {
     own.give(vector);
-    next.give(vector + Layer<Inputs, Outputs>::size);
+    next.give(vector + Layer<Kind, Inputs, Outputs>::size);
   }
 };
 
-template <int Inputs, int Outputs>
-struct Layers<Inputs, Outputs> {
-  static constexpr int weights = Layer<Inputs, Outputs>::shared, tile = Inputs + Outputs, outputs = Inputs;
-  static constexpr int size = Layer<Inputs, Outputs>::size, given = Outputs;
+template <class Rows, int Inputs, int Outputs>
+struct Layers<Rows, Inputs, Outputs> {
+  using Kind = Rows;
+  static constexpr int weights = Layer<Kind, Inputs, Outputs>::shared, tile = Inputs + Outputs, outputs = Inputs;
+  static constexpr int size = Layer<Kind, Inputs, Outputs>::size, given = Outputs;
 
-  Layer<Inputs, Outputs> own;
+  Layer<Kind, Inputs, Outputs> own;
 
-  static __device__ void load(const float* vector, float* loaded) { Layer<Inputs, Outputs>::load(vector, loaded); }
+  static __device__ void load(const float* vector, float* loaded) { Layer<Kind, Inputs, Outputs>::load(vector, loaded); }
 
   static __device__ void forward(const float* loaded, float* units) {
-    Layer<Inputs, Outputs>::template forward<false>(loaded, units, units + Inputs * PITCH);
+    Layer<Kind, Inputs, Outputs>::template forward<false>(loaded, units, units + Inputs * Kind::pitch);
     sync_env();  // orders the outputs before what reads them
   }
 
   template <bool IsFirst = true>
   __device__ void backward(const float* loaded, float* units) {
-    float* outputs = units + Inputs * PITCH;
+    float* outputs = units + Inputs * Kind::pitch;
     own.add_up(outputs, units);
     if (IsFirst) return;
     sync_env();  // orders the reading of the inputs before what is written over them
-    Layer<Inputs, Outputs>::through(loaded, outputs, units);
+    Layer<Kind, Inputs, Outputs>::through(loaded, outputs, units);
     sync_env();  // orders the gradients before what reads them
   }
 
@@ -215,15 +222,15 @@ struct Layers<Inputs, Outputs> {
 };
 
 // The layers of a network with up to two hidden ones, whose width is 0 where there is none.
-template <int Inputs, int First, int Second, int Outputs>
+template <class Kind, int Inputs, int First, int Second, int Outputs>
 struct Network {
-  using Type = Layers<Inputs, First, Second, Outputs>;
+  using Type = Layers<Kind, Inputs, First, Second, Outputs>;
 };
-template <int Inputs, int First, int Outputs>
-struct Network<Inputs, First, 0, Outputs> {
-  using Type = Layers<Inputs, First, Outputs>;
+template <class Kind, int Inputs, int First, int Outputs>
+struct Network<Kind, Inputs, First, 0, Outputs> {
+  using Type = Layers<Kind, Inputs, First, Outputs>;
 };
-template <int Inputs, int Outputs>
-struct Network<Inputs, 0, 0, Outputs> {
-  using Type = Layers<Inputs, Outputs>;
+template <class Kind, int Inputs, int Outputs>
+struct Network<Kind, Inputs, 0, 0, Outputs> {
+  using Type = Layers<Kind, Inputs, Outputs>;
 };

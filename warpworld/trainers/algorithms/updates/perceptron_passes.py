@@ -8,9 +8,9 @@ from pathlib import Path
 from warpworld.policies import Categorical, Policy
 from warpworld.trainers.algorithms.experience import Batch, Experience
 from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches
 from warpworld.trainers.algorithms.updates.pass_kernels import PassKernels, Work
-from warpworld.trainers.algorithms.updates.perceptron_shapes import Shape, shape_of
-from warpworld.world import World
+from warpworld.trainers.algorithms.updates.perceptron_shapes import THREADS_AT_ONCE, Shape, shape_of
 
 SOURCE = Path(__file__).resolve().parent / "perceptron_passes.cu"
 MOST_PARTS = 256  # of a minibatch for a network: each gives sums of its own
@@ -18,13 +18,13 @@ MOST_PARTS = 256  # of a minibatch for a network: each gives sums of its own
 ENOUGH_BLOCKS, MOST_TILES = 128, 16
 
 
-def perceptron_kernels(policy: Policy, parameters: FlatParameters, world: World) -> PerceptronKernels | None:
+def perceptron_kernels(policy: Policy, parameters: FlatParameters, launches: PassLaunches) -> PerceptronKernels | None:
     """Kernels for the gradients of a policy that acts by choices; None where its networks are others, or do not fit.
 
     Args:
         policy: on the world's device.
         parameters: of the policy.
-        world: that is not sealed.
+        launches: of the world's policies.
     """
     shape = shape_of(policy)
     if shape is None or not isinstance(policy.distribution, Categorical):
@@ -33,7 +33,7 @@ def perceptron_kernels(policy: Policy, parameters: FlatParameters, world: World)
     wanted = [part for network in layers for part in network.parameters()]  # type: ignore[union-attr]
     if [id(part) for part in parameters.parts] != [id(part) for part in wanted]:
         return None  # some are not learnt
-    return PerceptronKernels(world, policy, parameters, shape)
+    return PerceptronKernels(launches, policy, parameters, shape)
 
 
 class PerceptronKernels(PassKernels):
@@ -43,9 +43,10 @@ class PerceptronKernels(PassKernels):
         shape: of the policy's networks.
     """
 
-    def __init__(self, world: World, policy: Policy, parameters: FlatParameters, shape: Shape) -> None:
-        constants = {**shape.constants(), "SEQUENCES": False}
-        super().__init__(world, policy, parameters, SOURCE, "learn_passes", constants, shape.lanes)
+    def __init__(self, launches: PassLaunches, policy: Policy, parameters: FlatParameters, shape: Shape) -> None:
+        shared = {"SEQUENCES": False, "THREADS_AT_ONCE": THREADS_AT_ONCE}
+        given = launches, policy, parameters, SOURCE, "learn_passes", shape.lanes
+        super().__init__(*given, shared, shape.constants())
         self.shape = shape
 
     def takes_rows(self, rows: Experience, longest: int) -> bool:
@@ -70,4 +71,4 @@ class PerceptronKernels(PassKernels):
         weights = [sum(a * b for a, b in pairwise(widths)) for widths in (self.shape.actor, self.shape.critic)]
         first = [widths[0] * widths[1] for widths in (self.shape.actor, self.shape.critic)]
         flop = 2.0 * (3 * sum(weights) - sum(first))  # the rows have no gradient
-        return Work([*of_actor, *of_critic], (), found, (), (parts,), 2 * parts, flop)
+        return Work([*of_actor, *of_critic], (), found, (), 2 * parts, 2 * parts, flop)

@@ -65,7 +65,7 @@ class Shape:
         return self.lanes == LANES[-1] or self.tile // 4 * -(-widest // 2) <= self.lanes
 
     def constants(self) -> dict[str, int]:
-        """Constants of the kernels."""
+        """Constants of the kernels for the policy, and how many blocks are at once at least."""
         first, second = (*self.actor[1:-1], 0, 0)[:2]
         return {
             "FEATURES": self.actor[0],
@@ -74,8 +74,6 @@ class Shape:
             "HIDDEN_2": second,
             "IS_TANH": self.activation == "tanh",
             "TILE": self.tile,
-            "LANES": self.lanes,
-            "THREADS_AT_ONCE": THREADS_AT_ONCE,
             LEAST_BLOCKS: THREADS_AT_ONCE // self.lanes if self.sums <= FEW_SUMS else 1,
         }
 

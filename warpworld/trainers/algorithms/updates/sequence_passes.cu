@@ -1,7 +1,7 @@
-// Passes over sequences of a rollout's rows for a policy with a memory of minimal GRUs (policies/layers/cells.py, MinGRU), or over
-// rows, as sequences of one step, for one of perceptrons; in one launch: of each minibatch the forward, the losses of
-// choice_loss.cuh with their diagnostics, and the backward through time; then the sum over all rows, the limit of the gradient's
-// length, and a step of Adam, or with MUON of Muon.
+// Passes over sequences of a rollout's rows for policies with a memory of minimal GRUs (policies/layers/cells.py, MinGRU), or over
+// rows, as sequences of one step, for those of perceptrons; of up to four policies in one launch: of each minibatch the forward, the
+// losses of choice_loss.cuh with their diagnostics, and the backward through time; then the sum over all rows, the limit of the
+// gradient's length, and a step of Adam, or with MUON of Muon. passes.cuh says how blocks share it.
 //
 // The networks are a list of operations, so that their number and sizes are no constants: layers of an encoder, layers of the
 // memory and their means through time, the heads and the loss, then the way back, and last the gradients of all weights. What an
@@ -9,12 +9,28 @@
 // behind the other. Products are tiles (tiles.cuh), of float32 or of bfloat16: then what a layer reads, its weights, and the
 // gradient of what it gives are rounded, but for last layers.
 //
-// The first `num_envs` envs are blocks that work, in turns (in_turn.cuh): each operation's turns wait for those of operations
-// before. Every turn writes to places of its own, and what several give is added up in a fixed order, so that results do not
-// depend on which block did what. LANES work; IS_TANH: layers of the encoder have tanh, or else relu.
+// Each operation's turns wait for those of operations before. The build defines, for each of NUM_SHAPES shapes of networks, the constants
+// that struct Shape names below, with _n behind them.
 #include "activation.cuh"
 #include "../../collecting/mingru.cuh"
 #include "passes.cuh"
+
+// Whether layers of the encoder have tanh, or else relu; and choices.
+#define SHAPE(n)                                                         \
+  struct Shape##n {                                                      \
+    static constexpr bool is_tanh = IS_TANH_##n;                         \
+    using Choices = Heads<NUM_HEADS_##n, LOGITS_##n, HEAD_SIZE_##n>;     \
+  };
+SHAPE(0)
+#if NUM_SHAPES > 1
+SHAPE(1)
+#endif
+#if NUM_SHAPES > 2
+SHAPE(2)
+#endif
+#if NUM_SHAPES > 3
+SHAPE(3)
+#endif
 
 enum { LINEAR, MEANS, LOSS, MEANS_BACK, LINEAR_BACK, WEIGHTS };
 
@@ -32,9 +48,9 @@ struct Operation {
 
 // All of them, (count,) Operation; of a minibatch `turns` in all, of which `parts` add up rows for gradients of weights, into
 // partials (parts, size), and `loss_parts` are of the loss, whose figures are (loss_parts, FIGURES). scratch has `rows` for
-// each of its columns; squares (sums,) is what each sum has of the gradient's.
+// each of its columns.
 struct Plan {
-  int64_t operations, scratch, partials, figures, squares;
+  int64_t operations, scratch, partials, figures;
   int count, turns, parts, loss_parts, rows, size;
 
   __device__ float* matrix(int columns) const { return (float*)scratch + (size_t)columns * rows; }
@@ -46,22 +62,13 @@ struct Memories {
   int state_size;
 };
 
-// How work is divided: minibatches from `first` on, sums and steps of each, and turns of Muon's.
-struct Division {
-  int first, count, sums, steps, matrices;
+// A policy of a launch, with what its networks read.
+struct Learnt {
+  Course course;
+  Seen seen;
+  Memories memories;
+  Plan plan;
 };
-
-struct Shared {
-  Sums sums;
-  int turn;
-};
-
-// Of each minibatch: found (minibatches, parts, MOMENTS).
-extern "C" __global__ void moments(Rows data, Passes passes, int64_t found, int minibatches, int parts, int num_envs) {
-  if (env_id() >= num_envs) return;
-  ENV_SHARED(Sums, sums, 1);
-  find_moments(data, passes, (double*)found, minibatches, parts, num_envs, sums[0]);
-}
 
 // ---- layers ----------------------------------------------------------------------------------------------------------
 // What a layer reads, (rows, inputs).
@@ -115,6 +122,7 @@ struct Turned {
 };
 
 // A tile of what a layer gives.
+template <class Shape>
 __device__ void give_tile(const Plan& plan, const Operation& own, const Read& read, const float* vector, int tile, float* shared) {
   const Weights weights{vector, own};
   const int rows = read.own.rows(), across = tiles_of(own.outputs), row = tile / across * SIDE, column = tile % across * SIDE;
@@ -126,11 +134,14 @@ __device__ void give_tile(const Plan& plan, const Operation& own, const Read& re
 #pragma unroll
   for (int k = 0; k < OF_LANE; ++k) {
     const int r = row + row_of(k);
-    if (r < rows) given[(size_t)r * own.outputs + output] = own.is_activated ? activated(sums[k] + bias) : sums[k] + bias;
+    if (r < rows)
+      given[(size_t)r * own.outputs + output] =
+          own.is_activated ? activated(sums[k] + bias, Shape::is_tanh) : sums[k] + bias;
   }
 }
 
 // A tile of the gradient at what a layer read, before the activation that gave it.
+template <class Shape>
 __device__ void take_back_tile(const Plan& plan, const Operation& own, const Read& read, const float* vector, int tile,
                                float* shared) {
   const int rows = read.own.rows(), across = tiles_of(own.inputs), row = tile / across * SIDE, column = tile % across * SIDE;
@@ -144,7 +155,7 @@ __device__ void take_back_tile(const Plan& plan, const Operation& own, const Rea
     const int r = row + row_of(k);
     if (r >= rows) continue;
     gradient[(size_t)r * own.inputs + input] =
-        own.is_activated ? through_activation(sums[k], read.at(r, input)) : sums[k];
+        own.is_activated ? through_activation(sums[k], read.at(r, input), Shape::is_tanh) : sums[k];
   }
 }
 
@@ -196,20 +207,24 @@ __device__ void remember(const Plan& plan, const Operation& own, const Memories&
 
 // ---- the loss --------------------------------------------------------------------------------------------------------
 // Of LANES rows: gradients over what the heads gave, logits and values, and figures.
-__device__ void differentiate_rows(const Plan& plan, const Operation& own, const Rows& data, const Minibatch& minibatch,
-                                   const Common& common, const Terms& terms, const int* head_sizes, int turn, Sums& sums) {
+template <class Choices>
+__device__ void differentiate_rows(const Learnt& learnt, const Operation& own, const Minibatch& minibatch, const Common& common,
+                                   int turn, Sums& sums) {
+  const Course& course = learnt.course;
+  const Plan& plan = learnt.plan;
   const int i = turn * LANES + lane();
   double figures[NUM_FIGURES] = {};
   if (i < minibatch.rows()) {
     const Spaced<1> given{plan.matrix(own.given) + (size_t)i * own.outputs};
     float& value = plan.matrix(own.gradient)[(size_t)i * own.split + own.layer];
     const int row = minibatch.row(i);
-    if (data.counts(row)) {
-      const Factors now = terms.coefficients.now();
-      differentiate_choices(data, terms.loss, common, head_sizes, now, given, row, figures);
-      value = differentiate_value(data, terms.loss, common, now, value, row, figures);
+    if (course.data.counts(row)) {
+      const Factors now = course.terms.coefficients.now();
+      differentiate_choices<Choices>(course.data, course.terms.loss, common, (const int*)course.head_sizes, now, given, row,
+                                     figures);
+      value = differentiate_value(course.data, course.terms.loss, common, now, value, row, figures);
     } else {
-      for (int k = 0; k < LOGITS; ++k) given[k] = 0.0f;
+      for (int k = 0; k < Choices::choices; ++k) given[k] = 0.0f;
       value = 0.0f;
     }
   }
@@ -220,72 +235,68 @@ __device__ void differentiate_rows(const Plan& plan, const Operation& own, const
 }
 
 // ---- passes ----------------------------------------------------------------------------------------------------------
-// What parts found of a parameter.
-struct OfParts {
-  const float* partials;
-  int size;
+// One policy.
+template <class Shape>
+struct Policy {
+  const Learnt& learnt;
+  Shared& shared;
+  float* numbers;
 
-  __device__ Column at(int place) const { return Column{partials + place, size}; }
+  __device__ const Course& course() const { return learnt.course; }
+  __device__ Summed summed() const {
+    return Summed{learnt.plan.size, learnt.plan.parts, learnt.plan.loss_parts, (const double*)learnt.plan.figures};
+  }
+  __device__ Column column(int place) const { return Column{(const float*)learnt.plan.partials + place, learnt.plan.size}; }
+
+  // A turn of an operation.
+  __device__ void operate(const Operation& own, const Minibatch& minibatch, int place, int turn) const {
+    const Plan& plan = learnt.plan;
+    const float* vector = (const float*)course().vector;
+    if (own.kind == MEANS || own.kind == MEANS_BACK) {
+      remember(plan, own, learnt.memories, minibatch, turn, own.kind == MEANS_BACK);
+    } else if (own.kind == LOSS) {
+      const Common common = common_of(shared.sums, course().moments_of(place), course().terms.loss, minibatch.rows(),
+                                      course().division.moments);
+      differentiate_rows<typename Shape::Choices>(learnt, own, minibatch, common, turn, shared.sums);
+    } else {
+      const Read read = read_of(plan, own, learnt.seen, minibatch);
+      if (own.kind == LINEAR)
+        give_tile<Shape>(plan, own, read, vector, turn, numbers);
+      else if (own.kind == LINEAR_BACK)
+        take_back_tile<Shape>(plan, own, read, vector, turn, numbers);
+      else
+        weigh_tile(plan, own, read, turn, numbers);
+    }
+  }
+
+  // A turn of a minibatch.
+  __device__ void learn(int place, int item, int before) const {
+    const Operation* operation = (const Operation*)learnt.plan.operations;
+    while (item >= operation->turns) item -= (operation++)->turns;
+    Turns{course().terms.counters}.wait_for(before + operation->waits);
+    operate(*operation, course().passes.at(place), place, item);
+  }
 };
 
-// A turn of an operation.
-__device__ void operate(const Plan& plan, const Operation& own, const Rows& data, const Seen& seen, const Memories& memories,
-                        const Minibatch& minibatch, const float* vector, int64_t moments, int moment_parts, const Terms& terms,
-                        const int* head_sizes, int turn, float* shared, Sums& sums) {
-  if (own.kind == MEANS || own.kind == MEANS_BACK) {
-    remember(plan, own, memories, minibatch, turn, own.kind == MEANS_BACK);
-  } else if (own.kind == LOSS) {
-    const Common common = common_of(sums, moments, terms.loss, minibatch.rows(), moment_parts);
-    differentiate_rows(plan, own, data, minibatch, common, terms, head_sizes, turn, sums);
-  } else {
-    const Read read = read_of(plan, own, seen, minibatch);
-    if (own.kind == LINEAR)
-      give_tile(plan, own, read, vector, turn, shared);
-    else if (own.kind == LINEAR_BACK)
-      take_back_tile(plan, own, read, vector, turn, shared);
-    else
-      weigh_tile(plan, own, read, turn, shared);
-  }
-}
-
-// The minibatches of `division`, one after the other. moments: of all minibatches, (minibatches, moment_parts, MOMENTS).
-extern "C" __global__ void learn_sequences(Rows data, Seen seen, Memories memories, Passes passes, int64_t vector,
-                                           int64_t moments, int moment_parts, int64_t head_sizes, Plan plan, Given given,
-                                           Adam adam, Division division, Terms terms, int num_envs) {
+// The passes of up to four policies, of which each has its minibatches one after the other; a policy that takes no part is all zeros.
+extern "C" __global__ void learn_sequences(Learnt first, Learnt second, Learnt third, Learnt fourth, int num_envs) {
   if (env_id() >= num_envs) return;
   ENV_SHARED(Shared, shared, 1);
+  ENV_SHARED(Learnt, own, 1);
   ENV_SHARED(float, numbers, NUMBERS_OF_TILES);
-  const Turns turns{terms.counters};
-  Sums& sums = shared[0].sums;
-  const int learning = plan.turns, summed = learning + division.sums, stepped = summed + division.steps;
-  const int of_minibatch = stepped + (MUON ? division.matrices : 0);
-  for (;;) {
-    const int turn = turns.take(shared[0].turn), number = turn / of_minibatch, item = turn % of_minibatch;
-    if (number >= division.count) break;
-    const int place = division.first + number, before = turn - item;
-    float* diagnostics = (float*)given.diagnostics + (size_t)place * (NUM_FIGURES + 1);
-    if (item < learning) {
-      const Operation* operation = (const Operation*)plan.operations;
-      int of_operation = item;
-      while (of_operation >= operation->turns) of_operation -= (operation++)->turns;
-      turns.wait_for(before + operation->waits);
-      const int64_t own = moments ? moments + 8 * (int64_t)place * moment_parts * MOMENTS : 0;
-      operate(plan, *operation, data, seen, memories, passes.at(place), (const float*)vector, own, moment_parts, terms,
-              (const int*)head_sizes, of_operation, numbers, sums);
-    } else if (item < summed) {
-      turns.wait_for(before + learning);
-      const Summed all{plan.size,     plan.parts, plan.loss_parts, division.sums, (const double*)plan.figures,
-                       (double*)plan.squares};
-      add_up(all, OfParts{(const float*)plan.partials, plan.size}, (float*)given.gradient, diagnostics, item - learning, sums);
-    } else if (!MUON || item < stepped) {
-      turns.wait_for(before + summed);
-      const Stepped from{plan.size, division.sums, division.steps, (const double*)plan.squares};
-      step(adam, from, given, (float*)vector, diagnostics, number, item - summed, sums);
-    } else {
-      turns.wait_for(before + stepped + phase_of(adam.muon, item - stepped));
-      take_turn(adam.muon, item - stepped, rate_in(adam, number), (float*)vector, numbers, sums);
-    }
-    turns.done();
+  bool has_turns = take_policy(shared[0], own[0], true, first, second, third, fourth);
+  while (has_turns) {
+    const int shape = own[0].course.division.shape;
+    if (shape == 0) take_passes(Policy<Shape0>{own[0], shared[0], numbers}, shared[0], numbers, num_envs);
+#if NUM_SHAPES > 1
+    if (shape == 1) take_passes(Policy<Shape1>{own[0], shared[0], numbers}, shared[0], numbers, num_envs);
+#endif
+#if NUM_SHAPES > 2
+    if (shape == 2) take_passes(Policy<Shape2>{own[0], shared[0], numbers}, shared[0], numbers, num_envs);
+#endif
+#if NUM_SHAPES > 3
+    if (shape == 3) take_passes(Policy<Shape3>{own[0], shared[0], numbers}, shared[0], numbers, num_envs);
+#endif
+    has_turns = take_policy(shared[0], own[0], false, first, second, third, fourth);
   }
-  end_launch(turns, adam, division.count, num_envs);
 }

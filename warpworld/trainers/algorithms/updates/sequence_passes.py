@@ -10,6 +10,7 @@ from torch import Tensor
 from warpworld.policies import Categorical, Policy
 from warpworld.trainers.algorithms.experience import Batch, Experience, Sequences
 from warpworld.trainers.algorithms.parameters import FlatParameters
+from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches
 from warpworld.trainers.algorithms.updates.pass_kernels import PassKernels, Work
 from warpworld.trainers.algorithms.updates.sequence_plans import (
     Network,
@@ -18,7 +19,6 @@ from warpworld.trainers.algorithms.updates.sequence_plans import (
     parameters_of,
     places_of,
 )
-from warpworld.world import World
 
 SOURCE = Path(__file__).resolve().parent / "sequence_passes.cu"
 LANES = 256
@@ -28,14 +28,14 @@ ENOUGH_BLOCKS, MOST_TILES = 128, 64
 
 
 def sequence_kernels(
-    policy: Policy, parameters: FlatParameters, world: World, is_reduced: bool = False
+    policy: Policy, parameters: FlatParameters, launches: PassLaunches, is_reduced: bool = False
 ) -> SequenceKernels | None:
     """Kernels for the gradients of a policy that acts by choices; None where its networks are others.
 
     Args:
         policy: on the world's device.
         parameters: of the policy.
-        world: that is not sealed.
+        launches: of the world's policies.
         is_reduced: whether hidden layers multiply in bfloat16.
     """
     network = network_of(policy)
@@ -43,17 +43,17 @@ def sequence_kernels(
         return None
     if {id(part) for part in parameters.parts} != {id(part) for part in parameters_of(network)}:
         return None  # some are not learnt
-    return SequenceKernels(world, policy, parameters, network, is_reduced)
+    return SequenceKernels(launches, policy, parameters, network, is_reduced)
 
 
 class SequenceKernels(PassKernels):
     """Passes over sequences; arguments as of ``PassKernels``, and the policy's networks."""
 
     def __init__(
-        self, world: World, policy: Policy, parameters: FlatParameters, network: Network, is_reduced: bool
+        self, launches: PassLaunches, policy: Policy, parameters: FlatParameters, network: Network, is_reduced: bool
     ) -> None:
-        constants = {"IS_TANH": network.is_tanh, "SEQUENCES": True}
-        super().__init__(world, policy, parameters, SOURCE, "learn_sequences", constants, LANES)
+        given = launches, policy, parameters, SOURCE, "learn_sequences", LANES
+        super().__init__(*given, {"SEQUENCES": True}, {"IS_TANH": network.is_tanh})
         self.is_reduced = is_reduced
         self._network, self._plans = network, dict[tuple[int, int], tuple[Plan, Tensor]]()
 
@@ -94,4 +94,4 @@ class SequenceKernels(PassKernels):
         sizes = (len(table), plan.turns, plan.parts, plan.loss_parts, plan.rows, vector.numel())
         written = 4.0 * plan.columns  # bytes; each is read by what follows, on the way back, and for weights
         moved = (written, 3 * written)
-        return Work(read, (state_size,), found, sizes, (), plan.most_at_once, self._network.flop, moved)
+        return Work(read, (state_size,), found, sizes, plan.turns, plan.most_at_once, self._network.flop, moved)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from warpworld.errors import ConfigError
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.targets import ValueUnits
-from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.gradients import Gradients, Steps
 from warpworld.trainers.algorithms.updates.learner import Learner
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, SharedMinibatches
 from warpworld.trainers.algorithms.updates.updates import Updates
@@ -51,9 +52,9 @@ class SharedUpdates(Updates):
     def _follow(self, units: ValueUnits, experience: Experience) -> None:
         units.follow_together(experience, self.learner.processes)
 
-    def _epoch(self, minibatches: SharedMinibatches, epoch: Epoch) -> Tensor:  # type: ignore[override]
+    def _epoch(self, minibatches: SharedMinibatches, epoch: Epoch) -> Steps:  # type: ignore[override]
         normalises = self.learner.settings.norm_adv
-        return self._steps(minibatches.normalised(epoch) if normalises else minibatches.rows, epoch)
+        return partial(self._steps, minibatches.normalised(epoch) if normalises else minibatches.rows, epoch)
 
     def _step(self, diagnostics: dict[str, Tensor], share: float) -> dict[str, Tensor]:
         return super()._step(self._sum(diagnostics, share), share)

@@ -1,4 +1,4 @@
-"""Updates of several policies in one CUDA graph, with all inputs of the host in one copy."""
+"""Updates of several policies in one CUDA graph: inputs of the host are one copy, and passes are side by side."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from warpworld.trainers.algorithms.updates.gradients import Steps
+from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches, launch_together
 from warpworld.trainers.collecting import Collector, Recorder
-from warpworld.trainers.spans import UPDATE, span
+from warpworld.trainers.spans import PASSES, UPDATE, span
 
 
 class Joined(Protocol):
@@ -26,8 +28,11 @@ class Joined(Protocol):
     def begin_with(self, words: Tensor) -> None:
         """Take in the host's inputs, (words,) int32 on the device."""
 
-    def run(self) -> None:
-        """Put the update on the device, the same work in each call."""
+    def begin(self) -> Steps | None:
+        """Put on the device what comes before the update's first passes, the same work in each call; gives these."""
+
+    def end(self, steps: Steps | None) -> None:
+        """Put the rest on the device, from what ``begin`` gave."""
 
     def written(self) -> list[Tensor]:
         """Tensors that it writes, besides arrays of the store."""
@@ -36,11 +41,15 @@ class Joined(Protocol):
 class Together(Recorder):
     """Runs the updates that are begun within ``at_once`` when it ends, in one graph; it records nothing.
 
+    Attributes:
+        launches: of the passes of all policies, of updates that are begun elsewhere, too.
+
     Args:
         collector: of an unsealed world, whose algorithms share this object.
     """
 
     def __init__(self, collector: Collector) -> None:
+        self.launches = PassLaunches(collector.world)
         self._world, self._captures = collector.world, collector.graph_steps > 0
         self._known, self._due = list[Joined](), list[tuple[Joined, np.ndarray]]()
         self._is_open = False
@@ -90,10 +99,16 @@ class Together(Recorder):
         updates = [update for update, _ in self._due]
 
         def run() -> None:
+            passes = list[Steps | None]()
             for update, words in zip(updates, self._inputs.split(lengths), strict=True):
                 with span(UPDATE, update.name):
                     update.begin_with(words)
-                    update.run()
+                    passes.append(update.begin())
+            with span(PASSES):
+                launch_together(passes)
+            for update, steps in zip(updates, passes, strict=True):
+                with span(UPDATE, update.name):
+                    update.end(steps)
 
         written = [tensor for update in updates for tensor in update.written()]
         return self._world.capture_update(run, written) if self._captures else run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import KLPenalty
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
-from warpworld.trainers.algorithms.updates.gradients import Gradients
+from warpworld.trainers.algorithms.updates.gradients import Gradients, Steps
 from warpworld.trainers.algorithms.updates.learner import Learner
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 from warpworld.trainers.algorithms.updates.passes import Passes, Permutations, RecomputedTargets
@@ -100,7 +101,8 @@ class Updates:
     def _run(self, begin: Part, recomputes: bool) -> None:
         """One update from the rows that ``begin`` settles."""
         with self.gradients.around():
-            self._parts(begin, self._passes_at_once(recomputes)).run()
+            at_once = self._passes_at_once(recomputes)
+            self._parts(self._first(begin, at_once), at_once).run()
         self.passes.drop()
 
     def _passes_at_once(self, recomputes: bool) -> int:
@@ -110,13 +112,18 @@ class Updates:
             return 1
         return self.gradients.passes_at_once(learner.num_epochs)
 
-    def _parts(self, begin: Part, at_once: int) -> UpdateParts:
-        """An update from the rows that ``begin`` settles; the first part takes so many passes."""
-        learner = self.learner
+    def _first(self, begin: Part, at_once: int) -> Part:
+        """The first part of an update, from the rows that ``begin`` settles, with so many passes."""
 
         def first() -> None:
             begin()
             self._pass(at_once)
+
+        return first
+
+    def _parts(self, first: Part, at_once: int) -> UpdateParts:
+        """An update whose first part takes so many passes."""
+        learner = self.learner
 
         def another() -> None:
             self.passes.recompute_targets()
@@ -156,8 +163,21 @@ class Updates:
             self.learner.rate.begin()
 
     def _pass(self, count: int = 1) -> None:
-        if self.passes.minibatches.total:
-            self.passes.end(self._epoch(self.passes.minibatches, self.passes.shuffle(count)), count)
+        self._end_pass(self._begin_pass(count), count)
+
+    def _begin_pass(self, count: int) -> Steps | None:
+        """What takes the steps of so many passes; None without a row."""
+        minibatches = self.passes.minibatches
+        return self._epoch(minibatches, self.passes.shuffle(count)) if minibatches.total else None
+
+    def _end_pass(self, steps: Steps | None, count: int) -> None:
+        if steps is None:
+            return
+        found, names = steps(), self.passes.names
+        if found.shape[1] > len(names):
+            columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in names]
+            found = torch.stack([found[:, each] for each in columns], 1)
+        self.passes.end(found, count)
 
     def _end(self) -> None:
         """Let what follows an update take it in, and leave the diagnostics at their place."""
@@ -180,16 +200,13 @@ class Updates:
         torch.stack([found[name].float() for name in self.diagnostics], out=self._found)
 
     # ---- steps of the optimiser --------------------------------------------------------------------------------------
-    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Tensor:
-        """The passes of an epoch; returns the diagnostics of each minibatch, (minibatches, ``Passes.names``)."""
+    def _epoch(self, minibatches: Minibatches, epoch: Epoch) -> Steps:
+        """The passes of an epoch."""
         rows = minibatches.rows
-        found = self.gradients.steps(rows, epoch)
-        if found is None:
-            return self._steps(rows, epoch)
-        columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in self.passes.names]
-        return found if len(columns) == found.shape[1] else torch.stack([found[:, each] for each in columns], 1)
+        return self.gradients.steps(rows, epoch) or partial(self._steps, rows, epoch)
 
     def _steps(self, rows: Experience, epoch: Epoch) -> Tensor:
+        """Take the steps of an epoch one by one; returns diagnostics of each, (minibatches, ``Passes.names``)."""
         gradients = spanned_items(GRADIENT, self.gradients(rows, epoch))
         return self.passes.rows_of(
             [self._step(found, share) for found, share in zip(gradients, epoch.shares, strict=True)]
