@@ -188,6 +188,13 @@ def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O1")
 
 
+@pytest.fixture(autouse=True)
+def ways_found_sooner(request: pytest.FixtureRequest) -> None:
+    """Tests of worlds that find the ways through many homes, which takes longer than a compilation, are optimised."""
+    if any(name in request.node.nodeid for name in ("point_goal", "waypoint")):
+        request.getfixturevalue("optimised")
+
+
 @pytest.fixture
 def stand_in(request: pytest.FixtureRequest) -> "StandIn":
     """The stand-in driver."""
