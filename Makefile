@@ -43,8 +43,13 @@ CUDA_TESTS := $(ENVS) $(addprefix tests/,adapters managers world trainers cuda c
   $(wildcard tests/eyes/test_*.py) $(patsubst %,tests/docs/test_%_page.py,eyes from_warpdrive plans self_play)
 # In these folders nothing differs by device.
 NOT_ON_CUDA := $(addprefix --ignore=tests/,adapters/external trainers/from_python trainers/processes trainers/session)
-# What `make test` tests is tested again with kernels compiled as users' are: where most arithmetic is.
-OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py)
+# What is tested again with kernels compiled as users' are: where most arithmetic is, and where threads meet. `make test` does
+# not optimise what it compiles.
+OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(wildcard tests/eyes/test_*.py) \
+  $(addprefix tests/trainers/,algorithms/test_perceptron_passes.py algorithms/test_sequence_passes.py) \
+  $(addprefix tests/trainers/,collecting/test_acting_memories.py replay/test_draws.py replay/test_teams.py)
+# Each night all of them, with the rules of environments and all of what learns, collects and replays.
+NIGHTLY_OPTIMISED := $(filter-out tests/trainers/%,$(OPTIMISED_TESTS)) $(addprefix tests/,envs $(addprefix trainers/,algorithms collecting replay))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train quick test test-slow exhaustive test-optimised peers night-peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
@@ -69,7 +74,7 @@ test-slow: $(STAMP) ## Run the tests that are marked long, heavy or slow
 
 exhaustive: $(STAMP) ## Run more cases and random moments of the same things, and all tests of kernels as users' are compiled
 	$(PYTEST) --exhaustive -m exhaustive $(ARGS)
-	WARPWORLD_CXXFLAGS= $(PYTEST) --exhaustive $(OPTIMISED_TESTS) tests/envs $(ARGS)
+	WARPWORLD_CXXFLAGS= $(PYTEST) --exhaustive $(NIGHTLY_OPTIMISED) $(ARGS)
 
 test-optimised: $(STAMP) ## Run first cases of what `make test` runs of kernels, with kernels compiled as users' are
 	WARPWORLD_CXXFLAGS= $(PYTEST) $(CASES) -m "$(REPEATED)" $(OPTIMISED_TESTS) $(ENVS) $(ARGS)

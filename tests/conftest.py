@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 # Compiled kernels are kept from one run of the tests to the next, apart from the user's own.
 os.environ.setdefault("WARPWORLD_CACHE", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "kernels"))
-# What the tests need is compiled in half the time; `make test-optimised` runs them as users' kernels are compiled.
-os.environ.setdefault("WARPWORLD_CXXFLAGS", "-O1")
+# Tests compile more than they run: what they need is compiled in a third of the time, with nothing optimised.
+# `make test-optimised` runs some of them as users' kernels are compiled, and `make exhaustive` more of them.
+os.environ.setdefault("WARPWORLD_CXXFLAGS", "-O0")
 # Tests run side by side; with a thread per core each, torch's would fight for the cores. Read when torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -178,6 +179,20 @@ def registry_as_found() -> Iterator[None]:
     loaded = {name: entry for name, entry in _registry.items() if isinstance(known.get(name), str)}
     _registry.clear()
     _registry.update(known | loaded)
+
+
+@pytest.fixture
+def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are optimised a little, for a test that runs them for longer than it compiles them."""
+    if os.environ.get("WARPWORLD_CXXFLAGS") == "-O0":
+        monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O1")
+
+
+@pytest.fixture(autouse=True)
+def ways_found_sooner(request: pytest.FixtureRequest) -> None:
+    """Tests of worlds that find the ways through many homes, which takes longer than a compilation, are optimised."""
+    if any(name in request.node.nodeid for name in ("point_goal", "waypoint")):
+        request.getfixturevalue("optimised")
 
 
 @pytest.fixture

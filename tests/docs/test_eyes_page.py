@@ -40,6 +40,7 @@ def followed(folder: Path, capsys: pytest.CaptureFixture[str], overrides: list[s
     return compared
 
 
+@pytest.mark.usefixtures("optimised")
 def test_the_page_can_be_followed(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With a short run in the place of the long one, which a slow test takes."""
     (clean, said), (table, result), (also_clean, said_again) = followed(
@@ -52,6 +53,7 @@ def test_the_page_can_be_followed(working_folder: Path, capsys: pytest.CaptureFi
     assert (run / "replay.html").is_file()
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.exhaustive
 def test_companions_learn_to_find_each_other(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, (printed, result), _ = followed(working_folder, capsys, [])

@@ -26,6 +26,7 @@ def follow(reader: Reader) -> str:
     return evaluated
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.heavy
 @pytest.mark.long
 def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:
@@ -33,6 +34,7 @@ def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:
     assert follow(make_reader("roamers", shorter=("trainer.total_env_steps=2048",)))
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.slow
 def test_roamers_learn(make_reader: ReaderMaker) -> None:
     mean, _, at_random = (float(number) for number in re.findall(r"\d+\.\d+", follow(make_reader("roamers"))))

@@ -44,8 +44,9 @@ class DeviceInputs:
         for array, (dtype, size, doc) in arrays.items():
             self._world.add(Array(aliases[array], dtype, (size,), "world", initial=0, doc=doc), kept="derived")
         # the kernel that draws the order of a pass
+        sizes = {"count": rows, "passes": passes}
         self._kernels = self._world.kernels(
-            SOURCE, {"NUM_AGENTS": 1, "COUNT": rows, "PASSES": passes}, aliases={**aliases, "seed": aliases["dials"]}
+            SOURCE, {"NUM_AGENTS": 1}, sizes, aliases={**aliases, "seed": aliases["dials"]}
         )
         lanes = lanes_for(rows // 2, self._world.num_envs)
         self._kernels.build([Kernel(name, lanes, own_env_only=False) for name in KERNELS])
