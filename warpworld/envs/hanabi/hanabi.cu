@@ -49,6 +49,7 @@ __device__ void draw(const Game& game, int player, int place) {
 // empty.
 __device__ void replace(const Game& game, int player, int place) {
   const int last = first_card(player) + HAND - 1;
+#pragma unroll 1
   for (int at = first_card(player) + place; at < last; ++at) {
     game.hands[at] = game.hands[at + 1];
     game.known_colors[at] = game.known_colors[at + 1];
@@ -81,6 +82,7 @@ __device__ unsigned play(const Game& game, int kind) {
 __device__ unsigned reveal(const Game& game, int player, const Hint& hint) {
   const unsigned places = touched(game, player, hint);
   unsigned char* known = (hint.is_rank ? game.known_ranks : game.known_colors) + first_card(player);
+#pragma unroll 1
   for (int place = 0; place < HAND; ++place) {
     const bool has_it = (places >> place & 1) != 0;
     known[place] = (unsigned char)(has_it ? SHOWN | 1u << hint.value : known[place] & ~(1u << hint.value));
@@ -121,6 +123,7 @@ __device__ void move(const Game& game, const Result& result, int choice) {
   game.to_move[env_id()] = player_at(player, 1);
   const bool is_complete = game.score[env_id()] == KINDS;
   if (game.lives[env_id()] == 0) game.score[env_id()] = 0;
+#pragma unroll 1
   for (int k = 0; k < PLAYERS; ++k) result.rewards[PLAYERS * env_id() + k] = (float)(game.score[env_id()] - before);
   result.terminated[env_id()] = is_complete || game.lives[env_id()] == 0 || game.turns_left[env_id()] == 0;
 }
@@ -129,9 +132,12 @@ __device__ void move(const Game& game, const Result& result, int choice) {
 __device__ void shuffle(unsigned char* deck) {
   Random random = Random::env();
   int filled = 0;
+#pragma unroll 1
   for (int kind = 0; kind < KINDS; ++kind) {
+#pragma unroll 1
     for (int copy = 0; copy < copies(kind % RANKS); ++copy) deck[filled++] = (unsigned char)kind;
   }
+#pragma unroll 1
   for (int k = DECK - 1; k > 0; --k) {
     const int other = (int)random.below((unsigned)k + 1u);
     const unsigned char card = deck[k];

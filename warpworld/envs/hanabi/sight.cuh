@@ -17,28 +17,34 @@ constexpr int MOVES = 4;  // play, discard, colour, rank
 
 // Sets the first of some flags, and returns where the next ones are.
 __device__ bool* thermometer(bool* seen, int count, int length) {
+#pragma unroll 1
   for (int k = 0; k < length; ++k) seen[k] = k < count;
   return seen + length;
 }
 
 __device__ bool* show_hands(const Game& game, int player, bool* seen) {
+#pragma unroll 1
   for (int offset = 1; offset < PLAYERS; ++offset) {
     const int other = player_at(player, offset);
+#pragma unroll 1
     for (int place = 0; place < HAND; ++place, seen += KINDS) {
       if (holds(game, other, place)) seen[kind_of(game, other, place)] = true;
     }
   }
+#pragma unroll 1
   for (int offset = 0; offset < PLAYERS; ++offset) *seen++ = !holds(game, player_at(player, offset), HAND - 1);
   return seen;
 }
 
 __device__ bool* show_board(const Game& game, bool* seen) {
   seen = thermometer(seen, DECK - game.dealt[env_id()], DECK - PLAYERS * HAND);
+#pragma unroll 1
   for (int color = 0; color < COLORS; ++color, seen += RANKS) {
     if (fireworks_of(game)[color] > 0) seen[fireworks_of(game)[color] - 1] = true;
   }
   seen = thermometer(seen, game.information[env_id()], MAX_INFORMATION_TOKENS);
   seen = thermometer(seen, game.lives[env_id()], MAX_LIFE_TOKENS);
+#pragma unroll 1
   for (int kind = 0; kind < KINDS; ++kind) seen = thermometer(seen, discards_of(game)[kind], copies(kind % RANKS));
   return seen;
 }
@@ -70,16 +76,21 @@ __device__ bool* show_last_move(const Game& game, int player, bool* seen) {
 }
 
 __device__ void show_knowledge(const Game& game, int player, bool* seen) {
+#pragma unroll 1
   for (int offset = 0; offset < PLAYERS; ++offset) {
     const int first = first_card(player_at(player, offset));
+#pragma unroll 1
     for (int place = 0; place < HAND; ++place, seen += KINDS + COLORS + RANKS) {
       if (game.hands[first + place] == NO_CARD) continue;
       const unsigned colors = game.known_colors[first + place], ranks = game.known_ranks[first + place];
+#pragma unroll 1
       for (int color = 0; color < COLORS; ++color) {
         const bool may_be = (colors >> color & 1) != 0;
+#pragma unroll 1
         for (int rank = 0; rank < RANKS; ++rank) seen[color * RANKS + rank] = may_be && (ranks >> rank & 1) != 0;
         seen[KINDS + color] = may_be && (colors & SHOWN) != 0;
       }
+#pragma unroll 1
       for (int rank = 0; rank < RANKS; ++rank) {
         seen[KINDS + COLORS + rank] = (ranks >> rank & 1) != 0 && (ranks & SHOWN) != 0;
       }
@@ -92,20 +103,25 @@ __device__ void show_choices(const Game& game, int player, bool* mask) {
   const bool is_own_turn = game.to_move[env_id()] == player;
   const bool may_discard = is_own_turn && game.information[env_id()] < MAX_INFORMATION_TOKENS;
   const bool may_hint = is_own_turn && game.information[env_id()] > 0;
+#pragma unroll 1
   for (int place = 0; place < HAND; ++place) {
     mask[place] = may_discard && holds(game, player, place);
     mask[FIRST_PLAY + place] = is_own_turn && holds(game, player, place);
   }
+#pragma unroll 1
   for (int offset = 1; offset < PLAYERS; ++offset) {
     const int other = player_at(player, offset);
     unsigned colors = 0, ranks = 0;  // in the other's hand, a bit for each
+#pragma unroll 1
     for (int place = 0; place < HAND; ++place) {
       if (!holds(game, other, place)) continue;
       colors |= 1u << kind_of(game, other, place) / RANKS;
       ranks |= 1u << kind_of(game, other, place) % RANKS;
     }
     bool *of_colors = mask + FIRST_COLOR + (offset - 1) * COLORS, *of_ranks = mask + FIRST_RANK + (offset - 1) * RANKS;
+#pragma unroll 1
     for (int color = 0; color < COLORS; ++color) of_colors[color] = may_hint && (colors >> color & 1) != 0;
+#pragma unroll 1
     for (int rank = 0; rank < RANKS; ++rank) of_ranks[rank] = may_hint && (ranks >> rank & 1) != 0;
   }
 }

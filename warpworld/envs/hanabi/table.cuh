@@ -1,4 +1,5 @@
 // The table of a game of Hanabi: cards, hands and what is known of them, fireworks, tokens and the last move.
+// Loops of moves and of what is seen are not unrolled: unrolled, they spill registers.
 #pragma once
 
 #include <warpworld.cuh>
@@ -59,7 +60,7 @@ __device__ Hint hint_of(int choice) {
 // The places of cards that a hint to a player is about, a bit for each.
 __device__ unsigned touched(const Game& game, int player, const Hint& hint) {
   unsigned places = 0;
-#pragma unroll 1  // unrolled, it spills registers
+#pragma unroll 1
   for (int place = 0; place < HAND; ++place) {
     if (!holds(game, player, place)) continue;
     const int kind = kind_of(game, player, place), value = hint.is_rank ? kind % RANKS : kind / RANKS;
