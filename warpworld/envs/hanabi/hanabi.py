@@ -71,7 +71,8 @@ class Hanabi(Environment):
     def groups(self) -> Sequence[Group]:
         """The players, in the order of their turns."""
         names = self._choices()
-        return [Group("player", self.params.players, MultiBinary(self._flags()), Discrete(len(names)), tuple(names))]
+        seen, choices = MultiBinary(self._flags()), Discrete(len(names))
+        return [Group("player", self.params.players, observation=seen, action=choices, action_names=tuple(names))]
 
     def arrays(self) -> Sequence[Array]:
         """The deck, hands and what is known of them, and what lies on the table."""
