@@ -23,6 +23,7 @@ FAMILIES = {
     },
     "epidemic": {"epidemic": "warpworld.envs.epidemic.epidemic"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging", "warehouse")},
+    "hanabi": {"hanabi": "warpworld.envs.hanabi.hanabi"},
     "minatar": {
         f"minatar_{game}": f"warpworld.envs.minatar.{game}"
         for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")

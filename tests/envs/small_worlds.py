@@ -36,6 +36,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             randomize={"present_players": (1, 3), "present_food": (1, 2)},
         ),
     ],
+    "hanabi": [dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1)],
     "minatar_asterix": [dict(episode_length=25)],
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],
@@ -74,6 +75,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
 LENGTH = {"delayed_reward": "decisions", "recall": "delay"}
 BY_RULES_ALONE = (
     "connect_four",
+    "hanabi",
     "kuhn_poker",
     "leduc_poker",
     "phantom_tic_tac_toe",

@@ -305,3 +305,24 @@ def test_particles() -> None:
     assert (agent.x.tolist(), agent.y.tolist(), agent.radius.tolist()) == ([-1.0], [1.5], [0.05])
     (goal,), (other,) = marks(drawn, Discs, fill="ink"), marks(drawn, Discs, fill="muted")
     assert (goal.x.tolist(), other.x.tolist()) == ([0.2], [0.0])
+
+
+def test_hanabi() -> None:
+    """Two hands of two cards, one of which hints have shown; a firework, two discards and the tokens."""
+    arrays = {
+        "deck": [0, 4, 2, 3, 1, 5, 0, 0, 1, 3, 3, 4],
+        "hands": [[0, 1], [2, 12]],
+        "known_colors": [[3, 130], [3, 0]],
+        "known_ranks": [[7, 130], [7, 0]],
+        "fireworks": [1, 0],
+        "discards": [0, 2, 0, 0, 0, 1],
+        **{"to_move": 1, "information": 2, "lives": 1, "dealt": 12, "score": 1},
+    }
+    params = dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1)
+    drawn = drawing("hanabi", arrays, **params)
+    texts = [text.text for text in marks(drawn, Text) if text.text]
+    assert texts == ["0", "1", "2", "Y2", "1", "3", "1", "22", "3", "deck 0, score 1"]
+    (next_player,) = marks(drawn, Discs, fill="player")
+    assert next_player.y == 1.6
+    tokens, lives = marks(drawn, Discs, fill="ink"), marks(drawn, Discs, fill="alarm")
+    assert (len(tokens[0].x), len(lives[0].x)) == (2, 1)
