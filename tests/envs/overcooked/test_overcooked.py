@@ -92,6 +92,19 @@ def test_random_starts_are_on_floor_that_a_cook_can_walk_to() -> None:
     assert (ring[:, 0] != ring[:, 1]).all()
 
 
+def test_a_part_of_episodes_starts_anywhere() -> None:
+    """Each env begins as it would with no random starts, or as with random ones alone."""
+    begun = {}
+    for share in (0.0, 0.3, 1.0):
+        world = make("counter_circuit", num_envs=1000, seed=5)
+        world["random_starts"][...] = share
+        world.reset()
+        begun[share] = np.concatenate([world.data.numpy(name).reshape(1000, -1) for name in ("place", "facing", "held", "contents")], 1)
+    anywhere = (begun[0.3] == begun[1.0]).all(1)
+    np.testing.assert_array_equal(begun[0.3], np.where(anywhere[:, None], begun[1.0], begun[0.0]))
+    assert abs(anywhere.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 1000)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", CLASSIC)
 def test_steps_are_jaxmarls(layout: str) -> None:

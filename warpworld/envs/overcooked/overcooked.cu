@@ -5,8 +5,9 @@
 // when it is full, one less in each step until 0, when its soup is ready; soups (envs,) served in this episode;
 // observations (envs, 2, 22, rows, columns), see show(). Read: cells (cells,) the kind of each; pots, where they are; layers
 // (22, cells) what is seen of an empty kitchen; starts (2,) cells in which cooks begin; parts (cells,) a number for each
-// stretch of connected floor, 0 elsewhere; shaping () the part of small rewards that counts; actions (envs, 2, 1): 0 up,
-// 1 down, 2 right, 3 left, 4 nothing, 5 interact. Cook 0 acts for both, since the second meets what the first has done.
+// stretch of connected floor, 0 elsewhere; shaping () the part of small rewards that counts; random_starts () the part of
+// episodes that begin anywhere; actions (envs, 2, 1): 0 up, 1 down, 2 right, 3 left, 4 nothing, 5 interact. Cook 0 acts for
+// both, since the second meets what the first has done.
 #include <warpworld.cuh>
 
 constexpr int FLOOR = 0, COUNTER = 1, POT = 2, ONION_PILE = 3, PLATE_PILE = 4, SERVING = 5;  // kinds of cells
@@ -163,46 +164,55 @@ extern "C" __global__ void step(Kitchen kitchen, const int* actions, const int* 
   show(kitchen, observations, episode_length - timestep[env] < URGENT);
 }
 
-// Empty hands, pots and counters; cooks begin where the layout puts them, and face anywhere.
-extern "C" __global__ void reset(Kitchen kitchen, uint8_t* observations, const int* starts, int episode_length) {
-  if (!is_active()) return;  // guard
+// Empty hands, pots and counters; cooks where the layout puts them, facing anywhere. Every thread sets its own cook.
+__device__ void begin_as_laid_out(const Kitchen& kitchen, const int* starts) {
   const int i = agent_index();
   kitchen.place[i] = starts[agent_id()];
   kitchen.facing[i] = (int)Random::agent().below((unsigned)NUM_DIRECTIONS);
   kitchen.held[i] = NOTHING;
-  if (agent_id() == 0) {
-    uint8_t* contents = kitchen.contents + env_id() * NUM_CELLS;
-    for (int k = 0; k < NUM_CELLS; ++k) contents[k] = kitchen.cells[k] == POT ? EMPTY_POT : NOTHING;
-  }
-  sync_env();  // the kitchen is in order before either of them looks
-  show(kitchen, observations, episode_length < URGENT);
+  if (agent_id() != 0) return;
+  uint8_t* contents = kitchen.contents + env_id() * NUM_CELLS;
+  for (int k = 0; k < NUM_CELLS; ++k) contents[k] = kitchen.cells[k] == POT ? EMPTY_POT : NOTHING;
 }
 
-// Cooks on any two cells of the floor that they could walk to, with anything in their hands, and pots at any stage.
-extern "C" __global__ void reset_anyhow(Kitchen kitchen, uint8_t* observations, const int* starts, const int* parts,
-                                        int episode_length) {
-  if (!is_active()) return;  // guard
+// Cooks on any two cells of the floor that they could walk to, with anything in their hands, and pots at any stage. One
+// thread draws for both.
+__device__ void begin_anywhere(const Kitchen& kitchen, const int* starts, const int* parts) {
   const int first = env_id() * NUM_AGENTS;
-  if (agent_id() == 0) {
-    Random random = Random::agent();
-    uint8_t* contents = kitchen.contents + env_id() * NUM_CELLS;
-    for (int k = 0; k < NUM_CELLS; ++k) contents[k] = kitchen.cells[k] == POT ? (uint8_t)random.below(EMPTY_POT + 1u) : NOTHING;
-    for (int cook = 0; cook < NUM_AGENTS; ++cook) {
-      const int part = parts[starts[cook]], taken = cook == 0 ? -1 : kitchen.place[first];
-      int cell = 0, skipped = -1, free = 0;  // the free cell before which so many others lie
+  Random random = Random::agent();
+  uint8_t* contents = kitchen.contents + env_id() * NUM_CELLS;
+  for (int k = 0; k < NUM_CELLS; ++k) contents[k] = kitchen.cells[k] == POT ? (uint8_t)random.below(EMPTY_POT + 1u) : NOTHING;
+  for (int cook = 0; cook < NUM_AGENTS; ++cook) {
+    const int part = parts[starts[cook]], taken = cook == 0 ? -1 : kitchen.place[first];
+    int cell = 0, skipped = -1, free = 0;  // the free cell before which so many others lie
 #pragma unroll 1  // unrolled, they spill registers
-      for (int k = 0; k < NUM_CELLS; ++k) free += parts[k] == part && k != taken;
-      const int chosen = (int)random.below((unsigned)free);
+    for (int k = 0; k < NUM_CELLS; ++k) free += parts[k] == part && k != taken;
+    const int chosen = (int)random.below((unsigned)free);
 #pragma unroll 1
-      for (int k = 0; k < NUM_CELLS; ++k) {
-        const bool is_free = parts[k] == part && k != taken;
-        skipped += is_free;
-        if (is_free && skipped == chosen) cell = k;
-      }
-      kitchen.place[first + cook] = cell;
-      kitchen.facing[first + cook] = (int)random.below((unsigned)NUM_DIRECTIONS);
-      kitchen.held[first + cook] = (uint8_t)random.below(SOUP + 1u);
+    for (int k = 0; k < NUM_CELLS; ++k) {
+      const bool is_free = parts[k] == part && k != taken;
+      skipped += is_free;
+      if (is_free && skipped == chosen) cell = k;
     }
+    kitchen.place[first + cook] = cell;
+    kitchen.facing[first + cook] = (int)random.below((unsigned)NUM_DIRECTIONS);
+    kitchen.held[first + cook] = (uint8_t)random.below(SOUP + 1u);
+  }
+}
+
+// Whether this episode begins anywhere; both threads draw the same number.
+__device__ bool begins_anywhere(float share) {
+  if (share <= 0.0f || share >= 1.0f) return share > 0.0f;  // without a draw: the layout's start alone, or never
+  return Random::env().uniform() < share;
+}
+
+extern "C" __global__ void reset(Kitchen kitchen, uint8_t* observations, const int* starts, const int* parts,
+                                 const float* random_starts, int episode_length) {
+  if (!is_active()) return;  // guard
+  if (!begins_anywhere(*random_starts)) {
+    begin_as_laid_out(kitchen, starts);
+  } else if (agent_id() == 0) {
+    begin_anywhere(kitchen, starts, parts);
   }
   sync_env();  // the kitchen is in order before either of them looks
   show(kitchen, observations, episode_length < URGENT);

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, Phase, Range, register
+from warpworld.environment import Array, Environment, Group, Range, register
 from warpworld.envs.overcooked.layouts import KINDS, Layout, layout_of
 
 NUM_LAYERS = 22
@@ -31,7 +31,8 @@ class Overcooked(Environment):
 
     Actions: 0 up, 1 down, 2 right, 3 left, 4 nothing, 5 interact with what is in front. ``shaping``, an array that
     schedules can set, is the part of small rewards that counts: 3 for an onion in a pot, 3 for a plate that is of use,
-    5 for a soup taken from its pot.
+    5 for a soup taken from its pot. ``random_starts``, another such array, is the part of episodes that begin with
+    cooks on any cells that they can reach, anything in their hands and pots at any stage; ``start`` sets it at first.
     """
 
     source = "overcooked.cu"
@@ -43,7 +44,7 @@ class Overcooked(Environment):
 
         layout: str = "cramped_room"  # or asymm_advantages, coord_ring, forced_coord, counter_circuit, a text file
         episode_length: Annotated[int, Range(1, 2**31 - 1)] = 400  # steps until the time limit
-        start: Literal["fixed", "random"] = "fixed"  # or random: places in reach, hands and pots are drawn
+        start: Literal["fixed", "random"] = "fixed"  # or random: sets random_starts to 1 at first
 
     def __init__(self, **params: Any) -> None:
         """Check the parameters and read the layout."""
@@ -85,6 +86,14 @@ class Overcooked(Environment):
                 doc="a number for each stretch of connected floor, 0 elsewhere",
             ),
             Array("shaping", "float32", per="world", initial=0.0, doc="part of small rewards that counts"),
+            Array(
+                "random_starts",
+                "float32",
+                per="world",
+                initial=float(self.params.start == "random"),
+                bounds=(0, 1),
+                doc="probability that an episode begins with cooks, hands and pots that are drawn",
+            ),
         ]
 
     @property
@@ -104,10 +113,6 @@ class Overcooked(Environment):
         """Offsets of the four next cells, and the number of pots."""
         width = self.layout.cells.shape[1]
         return {"OFFSETS": np.array([-width, width, 1, -1], dtype=np.int32), "NUM_POTS": np.int32(self._pots.size)}
-
-    def resets(self) -> Sequence[Phase]:
-        """The kernel that puts the kitchen in order, or the one that draws it."""
-        return ["reset" if self.params.start == "fixed" else "reset_anyhow"]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The kitchen from above; a pot shows its onions or its soup, a cook what it holds in front of it."""
