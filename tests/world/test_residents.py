@@ -206,8 +206,8 @@ def test_objects_are_destroyed_once(make: Make, tmp_path: Path) -> None:
     forgotten.reset()
     del forgotten, world
     gc.collect()
-    told = log.read_text()
-    assert told.count("+") == told.count("-") > 12
+    written = log.read_text()
+    assert written.count("+") == written.count("-") > 12
 
 
 HERE = "// HERE"
