@@ -127,7 +127,7 @@ extern "C" __global__ void step(bool first, Scene scene,
         assert leaves(f"typedef struct {{ int x; }} Scene;\n{KERNEL}")[0] == ("parameter `Scene scene`", 2)
 
     def test_another_name_of_a_c_type(self) -> None:
-        source = f"using Pixel = __half;\nusing Count=int unsigned;\nstruct Scene {{ const Pixel* x; N y; }};\n{KERNEL}"
+        source = f"using Pixel = __half;\nusing N=int unsigned;\nstruct Scene {{ const Pixel* x; N y; }};\n{KERNEL}"
         assert [leaf for leaf, _ in leaves(source)][:2] == [
             "field `const __half* x` of struct 'Scene'",
             "field `unsigned int y` of struct 'Scene'",

@@ -11,4 +11,6 @@ from warpworld.trainers.algorithms.updates.together import Together
 def update_by_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no update be captured, neither by itself nor beside others."""
     monkeypatch.setattr(Together, "takes", lambda *_: False)
-    monkeypatch.setattr(CapturedUpdates, "_captured", lambda self: self._parts(self._begin_on_device, 1).run)
+    monkeypatch.setattr(
+        CapturedUpdates, "_captured", lambda self: self._parts(self._first(self._begin_on_device, 1), 1).run
+    )

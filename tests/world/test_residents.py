@@ -271,6 +271,7 @@ MISDECLARED: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
         DeviceError,
         r"C\+\+ that only a CPU can run.*tally\.cu.*Ask for device 'cpu' or 'auto'",
     ),
+    "number": ({"link_flags": 5}, DeclarationError, r"link_flags=5, expected a tuple of text"),
     "devices": ({"devices": ("gpu",)}, DeclarationError, r"devices=\('gpu',\), expected \('cpu', 'cuda'\)"),
     "both": ({"devices": ("cpu", "cuda")}, DeclarationError, r"resident_bytes is for C\+\+ that only a CPU can run"),
     "size": ({"resident_bytes": -1}, DeclarationError, "resident_bytes=-1, expected a whole number"),

@@ -77,8 +77,8 @@ def _check_bytes(cls: type[Any]) -> None:
 def _words(cls: type[Any], name: str) -> tuple[str, ...]:
     """A class attribute that is a tuple of words or paths, as text."""
     value = getattr(cls, name)
-    if isinstance(value, str) or not all(isinstance(each, (str, os.PathLike)) for each in value):
-        raise DeclarationError(f"{cls.name}: {name}={value!r}, expected a tuple of text, for instance ({value!r},)")
+    if not isinstance(value, (tuple, list)) or not all(isinstance(each, (str, os.PathLike)) for each in value):
+        raise DeclarationError(f"{cls.name}: {name}={value!r}, expected a tuple of text, for instance ('{value}',)")
     return tuple(os.fspath(each) for each in value)
 
 

@@ -31,8 +31,8 @@ def resident_kernels() -> list[Kernel]:
 class Residents:
     """The objects of a world's envs; none before ``make`` and after ``destroy``.
 
-    The store holds what they have saved: ``save`` writes it, and ``load`` reads it. Whoever takes the store's contents
-    saves first, and whoever has replaced them loads.
+    The store holds what they have saved: ``save`` writes it, and ``load`` reads it. Methods that take the store's
+    contents save first, and methods that replace them load afterwards.
 
     Args:
         data: a sealed store.

@@ -87,6 +87,7 @@ class World(WorldStore):
             raise DeclarationError(f"a World is made of an Environment object, not of {environment!r}")
         constants = world_constants(num_envs, first_env, seed, autoreset)
         opened = backend or open_backend(environment.allowed_device(device), num_workers)
+        environment.allowed_device(opened.name)
         super().__init__(environment, constants, opened, envs_per_warp)
         self._checks_actions = check_actions
         self._when_sealed: list[Callable[[], None]] = []
