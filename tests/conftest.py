@@ -191,7 +191,7 @@ def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def ways_found_sooner(request: pytest.FixtureRequest) -> None:
     """Tests of worlds that find the ways through many homes, which takes longer than a compilation, are optimised."""
-    if any(name in request.node.nodeid for name in ("point_goal", "waypoint")):
+    if any(name in request.node.nodeid for name in ("explorer", "point_goal", "waypoint")):
         request.getfixturevalue("optimised")
 
 

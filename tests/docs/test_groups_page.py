@@ -12,6 +12,7 @@ from tests.docs.reader import ReaderMaker
 pytestmark = pytest.mark.cpu_backend
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.heavy
 @pytest.mark.long
 def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:

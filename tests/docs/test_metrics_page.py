@@ -79,6 +79,7 @@ def test_metrics_of_a_population_and_of_a_penalty_that_follows(tmp_path: Path) -
     assert {name for name in found if name.startswith("population/") or name.endswith("/kl_coef")} == expected
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.long
 def test_metrics_of_environments_are_those_of_the_page() -> None:
     text = " ".join(page("metrics").split())

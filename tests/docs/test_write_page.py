@@ -18,6 +18,7 @@ pytestmark = pytest.mark.cpu_backend
 PAGE = page("write-an-environment")
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.heavy
 @pytest.mark.long
 def test_the_page_can_be_followed(make_reader: ReaderMaker) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor
 
@@ -18,7 +18,6 @@ from warpworld.trainers.algorithms.updates.one_kernel import in_one_kernel
 from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
 from warpworld.trainers.algorithms.updates.shared_updates import SharedUpdates
 from warpworld.trainers.algorithms.updates.together import Together
-from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Updates
 from warpworld.trainers.collecting import Collector
 
@@ -61,6 +60,6 @@ def _gradients_on_device(learner: Learner, collector: Collector) -> Gradients:
     return in_one_kernel(learner, ByKernels(learner, loss, terms), terms, launches, collector.is_reduced)
 
 
-def _as_it_is(run: Part, tensors: Sequence[Tensor]) -> Part:
+def _as_it_is(run: Callable[[], None], tensors: Sequence[Tensor]) -> Callable[[], None]:
     """A part of an update without a CUDA graph."""
     return run
