@@ -25,7 +25,7 @@ class BruteExplorer(Explorer):
 
     @property
     def includes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What Explorer is made of."""
+        """Headers of Explorer, and its own kernels."""
         return (*super().includes, str(Path(Explorer.source_path() or "").resolve()))
 
     def arrays(self) -> Sequence[Array]:
@@ -49,7 +49,7 @@ class BrutePointGoal(PointGoal):
 
     @property
     def includes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What PointGoal is made of."""
+        """Headers of PointGoal, and its own kernels."""
         return (*super().includes, str(Path(PointGoal.source_path() or "").resolve()))
 
     def phases(self) -> Sequence[Phase | Kernel]:
@@ -68,7 +68,7 @@ class BruteDeathmatch(Deathmatch):
 
     @property
     def includes(self) -> tuple[str, ...]:  # type: ignore[override]
-        """What Deathmatch is made of."""
+        """Headers of Deathmatch, and its own kernels."""
         return (*super().includes, str(Path(Deathmatch.source_path() or "").resolve()))
 
     def phases(self) -> Sequence[Phase | Kernel]:

@@ -121,7 +121,7 @@ def test_parts_are_read_wherever_they_lie(rows: int) -> None:
 
 
 def test_a_single_number_may_have_any_stride() -> None:
-    """As what is indexed has it where it is a column, or nothing."""
+    """Strides of a column, and of no rows at all."""
     layout = ObservationRows(Dict(a=Box(-9.0, 9.0, (1,)), b=Box(0, 255, (2,), np.uint8)))
     numbers = torch.arange(3.0).as_strided((3, 1), (1, 0))
     joined = layout.join([numbers, torch.ones(3, 2, dtype=torch.uint8)])

@@ -153,7 +153,7 @@ class Hanabi(Environment):
         return [*own, *colours, *[f"+{offset} {rank + 1}" for offset in others for rank in range(p.ranks)]]
 
     def _flags(self) -> int:
-        """How many flags a player sees."""
+        """Number of flags that a player sees."""
         p = self.params
         kinds = p.colors * p.ranks
         hands = (p.players - 1) * p.hand * kinds + p.players

@@ -177,7 +177,7 @@ class BytesOfFeatures:
     row_bytes: int
 
     def at(self, features: np.ndarray) -> BytesOfFeatures:
-        """The same of some features; PADDING among them stands for none."""
+        """Places of some of the features; PADDING among them stands for none."""
         is_none = features < 0
         say, first = np.where(is_none, 0, self.say[features]), np.where(is_none, PADDING, self.first[features])
         return BytesOfFeatures(say.astype(np.int32), first.astype(np.int32), self.row_bytes)

@@ -166,7 +166,7 @@ class Updates:
         self._end_pass(self._begin_pass(count), count)
 
     def _begin_pass(self, count: int) -> Steps | None:
-        """What takes the steps of so many passes; None without a row."""
+        """Function that takes the steps of so many passes; None without a row."""
         minibatches = self.passes.minibatches
         return self._epoch(minibatches, self.passes.shuffle(count)) if minibatches.total else None
 
