@@ -70,7 +70,7 @@ def results_of(file: TableFile, folder: Path) -> Results | None:
     results = read_results(path)
     if results.quick:
         raise RunError(f"'{path}' holds a quick trial, expected results of `warpworld reproduce {file.name}`")
-    planned = {task.name: task for task in file.planned()}
+    planned = {task.name: task for task in file.recorded()}
     for name, found in results.tasks.items():
         task = planned.get(name)
         if task is None or found.words != task.words:

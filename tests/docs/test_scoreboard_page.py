@@ -26,17 +26,15 @@ def seed_result(seed: int) -> SeedResult:
 
 
 def results(quick: bool = False, seeds: tuple[int, ...] = (101, 102), words: tuple[str, ...] = ()) -> Results:
-    task = next(task for task in TableFile("minatar").planned() if task.name == "asterix")
+    task = next(task for task in TableFile("minatar").recorded() if task.name == "asterix")
     found = TaskResult(words=task.words + words, seeds=tuple(map(seed_result, seeds)))
     return Results(table="minatar", quick=quick, greedy=False, overrides=words, tasks={"asterix": found})
 
 
-@pytest.mark.long
 def test_the_page_is_what_make_scoreboard_writes() -> None:
     assert (DOCS / "scoreboard.md").read_text() == write_scoreboard.page(), "make scoreboard writes it anew"
 
 
-@pytest.mark.long
 def test_every_seed_is_on_the_page_beside_what_others_report(tmp_path: Path) -> None:
     empty = write_scoreboard.page(tmp_path)
     results().write(tmp_path / "minatar.json")
@@ -47,7 +45,6 @@ def test_every_seed_is_on_the_page_beside_what_others_report(tmp_path: Path) -> 
     assert text.count(NOT_RUN) == empty.count(NOT_RUN) - 1 and "at 01234567." in text
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [

@@ -92,17 +92,29 @@ class TableFile:
         Raises:
             ConfigError: a config refuses an override, or there is no such metric.
         """
+        for whole in self.recorded(overrides):
+            source, *words = whole.words
+            config = self._loaded(whole.name, whole.task, words)
+            if quick:
+                iteration = config.trainer.num_envs * config.trainer.num_steps
+                budget = max(whole.env_steps // QUICK_SHARE, 2 * iteration)
+                given = (source, *words[:-1], f"trainer.total_env_steps={budget}")
+                yield Planned(whole.name, whole.task, given, QUICK_SEED, 1, budget)
+            else:
+                yield whole
+
+    def recorded(self, overrides: Sequence[str] = ()) -> Iterator[Planned]:
+        """The tasks with the whole budget, as committed results name them; no configuration is loaded.
+
+        Args:
+            overrides: key=value each, behind those of the table.
+        """
         for name, task in self.table.tasks.items():
             budget = task.env_steps or self.table.env_steps
             assert budget is not None
-            own = [*self.table.overrides, *task.overrides, *overrides]
-            config = self._loaded(name, task, [*own, f"trainer.total_env_steps={budget}"])
-            if quick:
-                iteration = config.trainer.num_envs * config.trainer.num_steps
-                budget = max(budget // QUICK_SHARE, 2 * iteration)
-            words = (self._source_of(task), *own, f"trainer.total_env_steps={budget}")
-            seeds = (QUICK_SEED, 1) if quick else (self.table.first_seed, task.seeds or self.table.seeds)
-            yield Planned(name, task, words, *seeds, budget)
+            own = (*self.table.overrides, *task.overrides, *overrides, f"trainer.total_env_steps={budget}")
+            seeds = (self.table.first_seed, task.seeds or self.table.seeds)
+            yield Planned(name, task, (self._source_of(task), *own), *seeds, budget)
 
     def _source_of(self, task: Task) -> str:
         """The config of a task, for ``load_config``."""
