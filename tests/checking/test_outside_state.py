@@ -50,7 +50,7 @@ def test_the_lines_say_what_it_is_and_what_to_do() -> None:
 def test_json_has_them_too() -> None:
     first, *_ = checked(SOURCE, "step").as_dict()["not_followed"]
     place = {"file": FILE, "line": line_of(SOURCE, "history")}
-    assert first == {"place": place, "name": "history", "is_library": True}
+    assert first == {"place": place, "name": "history", "is_library": True, "is_shared": True}
 
 
 def test_variables_of_an_included_file_are_named_there(tmp_path: Path) -> None:

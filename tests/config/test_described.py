@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.chase import TEXT, changed
-from warpworld.cli.new.template import MODULE, TEMPLATE
+from warpworld.cli.new.template import CPP_TEMPLATE, MODULE, TEMPLATE
 from warpworld.config import RunConfig, load_config, packaged_configs
 from warpworld.config.described import NO_DEFAULT, Key, argument_docs, described, field_comments
 from warpworld.config.documents.document import Document
 
-OURS = (*packaged_configs(), str(TEMPLATE / f"{MODULE}.yaml"))
+OURS = (*packaged_configs(), *(str(template / f"{MODULE}.yaml") for template in (TEMPLATE, CPP_TEMPLATE)))
 
 
 def keys_of(config: RunConfig) -> dict[tuple[str | int, ...], Key]:

@@ -14,7 +14,6 @@ import torch
 from gymnasium.spaces import Box, Discrete
 
 from warpworld import Environment, Group, World
-from warpworld.checking import check
 from warpworld.config import config_from_dict
 from warpworld.environment import register
 from warpworld.errors import BindError, BuildError, DeclarationError, DeviceError, KernelError, StoreError
@@ -218,12 +217,22 @@ THROWS = {
 }
 
 
+SCHEDULERS = {
+    "loop": (1, KERNELS),
+    "ring": (3, KERNELS),
+    "warps": (3, KERNELS.replace("sync_env();", "__syncwarp();\n  sync_env();")),
+}
+
+
 @pytest.mark.heavy
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "agents"), [("its own", 1), ("its own", 3), ("a library's", 1), ("a number", 1)])
-def test_an_exception_is_an_error_with_env_and_line(make: Make, kind: str, agents: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "scheduler"), [*(("its own", each) for each in SCHEDULERS), ("a library's", "loop"), ("a number", "loop")]
+)
+def test_an_exception_is_an_error_with_env_and_line(make: Make, kind: str, scheduler: str) -> None:
     code, place, text = THROWS[kind]
-    world = make(CLASS.replace(HERE, code), num_agents=agents)
+    agents, kernels = SCHEDULERS[scheduler]
+    world = make(CLASS.replace(HERE, code), kernels, num_agents=agents)
     world.reset()
     with pytest.raises(KernelError, match=rf"{place}: kernel 'step', env \d, agent 0: {text}$"):
         course(world)
@@ -304,9 +313,3 @@ def test_a_world_whose_objects_cannot_be_made_is_closed(make: Make) -> None:
         world.reset()
     with pytest.raises(StoreError, match="the world is closed"):
         world.step()
-
-
-def test_check_says_that_it_cannot_follow(tmp_path: Path) -> None:
-    cls = type("Tallies", (Tallies,), {"source": str(tmp_path / "tally.cu")})
-    with pytest.raises(DeclarationError, match=r"cannot follow the C\+\+ library"):
-        check(cls())

@@ -70,11 +70,6 @@ def check_with(
     # arguments
     if environment.source_path() is None:
         raise DeclarationError(f"{environment.name}: there is nothing to check, since `source` names no kernel file")
-    if "cuda" not in environment.devices:
-        raise DeclarationError(
-            f"{environment.name}: check follows each access of a kernel's memory, and cannot follow the C++ library, "
-            f"which a file with devices={environment.devices!r} may use; try its classes with AddressSanitizer instead"
-        )
     for name, value, (least, most) in (("num_envs", num_envs, ENVS), ("steps", steps, STEPS)):
         if not isinstance(value, (int, np.integer)) or not least <= value <= most:
             raise DeclarationError(f"{name}={value!r}: a check takes a whole number from {least} to {most}")

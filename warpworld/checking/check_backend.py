@@ -31,6 +31,8 @@ from warpworld.managers import (
     is_own_kernel,
 )
 from warpworld.managers.cpu import (
+    HOST_CODE_FLAGS,
+    HOST_CODE_WRAPPED,
     KERNEL_FLAGS,
     CpuBackend,
     CpuProgram,
@@ -39,6 +41,7 @@ from warpworld.managers.cpu import (
     find_compiler,
     headers,
     processor,
+    require_cpp_library,
     runtime,
     source_line,
     why_not_on_cpu,
@@ -148,14 +151,17 @@ class CheckBackend(CpuBackend):
         compiler, text = find_compiler(), source.host_text(self.warp_size)
         folders, watcher = source.host_folders(), _check_runtime(find_compiler())
         included = [data for _, data in source.included()]
-        asked = _flags(compiler)
-        flags = compiler.all_flags(asked)
+        asked, wrapped, link = _flags(compiler), [*WRAPPED], source.host.link_flags if source.host else ()
+        if source.host:
+            require_cpp_library(compiler, source.path)
+            asked, wrapped = asked + HOST_CODE_FLAGS, [*WRAPPED, *HOST_CODE_WRAPPED]
+        flags = [*compiler.all_flags(asked), *link]
         own = [compiler.version, *flags, processor(), watcher.name]
         key = content_key(["check", text, *own, *included, *headers()])
 
         # the library, with code that reports each access
         def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, asked, folders, scratch, target, [watcher], WRAPPED, True)
+            log = compiler.build_library(text, asked, folders, scratch, target, [watcher], wrapped, True, link)
             if log:
                 raise _cannot_instrument(compiler, log) or explain_failure(source, log, why_not_on_cpu)
 
@@ -175,7 +181,7 @@ class CheckBackend(CpuBackend):
         return run
 
     def _call(self, step: Step, data: DataManager, world: WorldConstants) -> Program:
-        if not isinstance(step, RunKernel) or step.module is not self.module:
+        if not isinstance(step, RunKernel) or step.module is not self.module or _is_behind(step):
             return CheckedProgram([step], data, world).frozen()
         # Those who sit the launch out run as well: on a GPU they do, and is_active() is what keeps them still.
         program = CheckedProgram([replace(step, active_only=False)], data, world)
@@ -216,7 +222,7 @@ class CheckBackend(CpuBackend):
             (first - GUARD, end + GUARD),
             self.speaks,
             self.watching,
-            bool(library),
+            bool(library) or module.source.host is not None,
         )
 
 
@@ -240,6 +246,12 @@ class CheckedProgram(CpuProgram):
     ) -> KernelError:
         """The error with its parts, for a finding."""
         return KernelStoppedError(code, step.name, env, agent, *place, text)
+
+
+def _is_behind(step: RunKernel) -> bool:
+    """Whether a kernel is one of the package's behind the author's file."""
+    source = step.module.source
+    return next(each.path for each in source.signatures if each.name == step.name) in source.behind
 
 
 def _watched(data: DataManager, name: str, num_envs: int, python_writes: bool) -> WatchedArray:

@@ -95,11 +95,13 @@ class CheckedWorld:
             self.backend.runtime.close()
 
     def writable(self, step: RunKernel) -> list[str]:
-        """The arrays that a kernel may write."""
+        """The arrays that a kernel may write, and what objects have saved where it takes their addresses."""
         source = step.module.source
         signature = next(signature for signature in source.signatures if signature.name == step.name)
-        bound = zip(signature.leaves, step.arguments, strict=True)
-        return [argument.array for leaf, argument in bound if argument.array is not None and not leaf.parameter.const]
+        arguments = zip(signature.leaves, step.arguments, strict=True)
+        bound = {argument.array: leaf.parameter.const for leaf, argument in arguments if argument.array is not None}
+        saved = ["resident_state"] if bound.pop("residents", None) is not None else []
+        return [array for array, is_const in bound.items() if not is_const] + saved
 
     def began_reset(self) -> None:
         """Called before the first reset kernel of a move."""
@@ -134,5 +136,6 @@ class _Watcher:
             call(step)
 
     def after_kernel(self, step: RunKernel) -> None:
+        self._checked.world.save_residents()
         for call in self._checked.after_kernel:
             call(step)

@@ -1,7 +1,8 @@
 """State that kernels keep outside of the store, where a check cannot follow it.
 
 A static variable of a function, or an object of the C++ library, keeps its value between launches, for all envs and
-worlds of the process. Worlds that the check compares share it, and memory that the library allocates is no array.
+worlds of the process. Worlds that the check compares share it, and memory that the library allocates is no array. The
+object that an env has of a class is its own: what it saves is compared, and its memory is not watched.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from warpworld.checking.places import Place
 from warpworld.checking.source_tree import FUNCTION, Sources, authors_files, first_line, read_sources
-from warpworld.managers import KernelSource, text_of, walk
+from warpworld.managers import KernelSource, SourceText, text_of, walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,36 +26,53 @@ _LIBRARY = re.compile(
 )
 _CONSTANT = ("const", "constexpr")
 _SHARED = "__shared__"
+_RESIDENT = re.compile(r"\bRESIDENT\s*\(\s*([^()]+?)\s*\)\s*;")
 
 
 @dataclass(frozen=True)
 class OutsideState:
-    """A variable whose contents a check does not follow.
+    """A variable, or a class of envs' objects, whose contents a check does not follow.
 
     Attributes:
         place: where it is declared.
-        name: of the variable.
+        name: of the variable or the class.
         is_library: whether it is an object of the C++ library, and not a static variable of a function.
+        is_shared: whether all envs share it, and each env does not have an object of its own.
     """
 
     place: Place
     name: str
     is_library: bool
+    is_shared: bool = True
 
     def __str__(self) -> str:
+        if not self.is_shared:
+            return (
+                f"{self.place}: the check compares what objects of '{self.name}' save, and does not watch their "
+                "memory: try the class with AddressSanitizer"
+            )
         what = "an object of the C++ library" if self.is_library else "a static variable of a function"
         return f"{self.place}: the check does not follow '{self.name}', {what}, which all envs share: declare an Array"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         place = {"file": self.place.file, "line": self.place.line}
-        return {"place": place, "name": self.name, "is_library": self.is_library}
+        return {"place": place, "name": self.name, "is_library": self.is_library, "is_shared": self.is_shared}
 
 
 def outside_state(source: KernelSource) -> tuple[OutsideState, ...]:
-    """The variables of the author's files that a check does not follow, in order."""
+    """The variables of the author's files, and the class of envs' objects, that a check does not follow, in order."""
     sources = read_sources(authors_files(source))
-    return tuple(found for file, root in sources.roots.items() for found in _in_file(file, root, sources))
+    variables = (found for file, root in sources.roots.items() for found in _in_file(file, root, sources))
+    return (*variables, *(_objects(source) if source.host else ()))
+
+
+def _objects(source: KernelSource) -> Iterator[OutsideState]:
+    """The class of the objects that envs have."""
+    for path in authors_files(source):
+        text = SourceText(path, path.read_text(encoding="utf-8", errors="replace")).code
+        for found in _RESIDENT.finditer(text):
+            yield OutsideState(Place(str(path), text.count("\n", 0, found.start()) + 1), found[1], False, False)
 
 
 def _in_file(file: str, root: Node, sources: Sources) -> Iterator[OutsideState]:

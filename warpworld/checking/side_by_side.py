@@ -99,7 +99,7 @@ class CheckRun:
         for checked in (self._main, *(replica.checked for replica in self._replicas)):
             yield from ended(checked, seen)
         # replicas, where accesses do not explain how they differ
-        if self.not_followed:  # the worlds share it
+        if any(state.is_shared for state in self.not_followed):  # by these worlds, too
             return
         explained = {finding.kernel for finding in seen if not finding.note}
         for replica in self._replicas:  # what differs where accesses are wrong is no news
@@ -126,7 +126,7 @@ class CheckRun:
     def _make_replicas(self) -> Iterator[Replica]:
         for order, words in ((BACKWARD, "when agents run backward"), (SHUFFLED, "when agents run in a shuffled order")):
             checked = self._checked_world(order=order, watching=False)
-            advice = "let the outcome not depend on which agent comes first: it is not defined on a GPU"
+            advice = f"let the outcome not depend on which agent comes first: {self._why_no_order()}"
             yield Replica(checked, self._trace, "order", words, advice, rounds=True)
         alone = self._checked_world(num_envs=1, first_env=self._num_envs - 1, watching=False)
         advice = "let an env depend on nothing but itself; num_envs changes from run to run"
@@ -138,10 +138,21 @@ class CheckRun:
             advice = "use agent_id(), lane() and sync_env() instead of a thread's position in its block"
             yield Replica(packed, self._trace, "packing", words, advice, rounds=False)
 
+    def _why_no_order(self) -> str:
+        """What to do about the order of agents, or why there is none."""
+        if self._environment.host_code() is None:
+            return "it is not defined on a GPU"
+        return "let agent 0 call what changes an object, and sync_env() before others look"
+
     def _packing(self) -> int:
         """Number of envs that would share a warp on a GPU; 0 if none would."""
         module, agents = self._main.backend.module, self._main.world.num_agents
-        if module is None or set(module.source.threads) != {agents} or not module.source.uses_header_words_only():
+        if (
+            module is None
+            or module.source.host is not None
+            or set(module.source.threads) != {agents}
+            or not module.source.uses_header_words_only()
+        ):
             return 0
         return self._main.backend.warp_size // agents
 

@@ -85,7 +85,8 @@ class Sources:
 
 def authors_files(source: KernelSource) -> list[Path]:
     """The author's kernel file, and the author's files that it includes."""
-    own = (path for path, _ in source.included() if path not in source.includes and INCLUDE_FOLDER not in path.parents)
+    others = (*source.includes, *source.behind)
+    own = (path for path, _ in source.included() if path not in others and INCLUDE_FOLDER not in path.parents)
     return [source.path, *own]
 
 

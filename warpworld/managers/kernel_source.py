@@ -203,7 +203,8 @@ class KernelSource:
 
         More than one where the author's ``ENVS_IN_VECTORS`` asks for it, and each env has one thread.
         """
-        if self.checked or self.envs_per_warp or max(self.threads, default=1) > 1 or self.uses_warp_words():
+        one = self.checked or self.host or self.envs_per_warp or self.uses_warp_words()
+        if one or max(self.threads, default=1) > 1:
             return 1
         return ENVS_AT_ONCE if any(_mentions(_CHAPTERS[VECTORS], text) for text in self._author_texts) else 1
 

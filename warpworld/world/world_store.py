@@ -389,6 +389,16 @@ class WorldStore:
         if self._kernels.residents:
             self._kernels.residents.load()
 
+    def save_residents(self) -> None:
+        """Write what envs' objects save into the store, where envs have any.
+
+        Raises:
+            KernelError: an object that loads it does not save the same, or it is more than fits the store.
+        """
+        if self._kernels.residents:
+            self._kernels.residents.try_states()
+            self._kernels.residents.save()
+
     def state(self, envs: Envs = slice(None)) -> torch.Tensor:
         """A copy of the state of some envs: all that their future depends on, including random numbers.
 

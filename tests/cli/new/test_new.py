@@ -15,8 +15,18 @@ from typing import Any
 import pytest
 
 from warpworld.cli.main import main
-from warpworld.cli.new.template import CLASS, MODULE, renamed, template_files, write_environment
+from warpworld.cli.new.template import (
+    CLASS,
+    CPP_TEMPLATE,
+    MODULE,
+    TEMPLATE,
+    renamed,
+    template_files,
+    write_environment,
+)
 from warpworld.errors import TemplateError
+
+TEMPLATES = [pytest.param(TEMPLATE, id="kernels"), pytest.param(CPP_TEMPLATE, id="class")]
 
 
 @pytest.fixture(autouse=True)
@@ -40,13 +50,15 @@ def expanded(command: str) -> list[str]:
 @pytest.mark.heavy
 @pytest.mark.cpu_backend
 @pytest.mark.long
-def test_the_commands_that_it_prints_work_as_they_stand(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("more", [[], ["--cpp"]])
+def test_the_commands_that_it_prints_work_as_they_stand(
+    here: Path, capsys: pytest.CaptureFixture[str], more: list[str]
+) -> None:
     (here / "my games").mkdir()
-    assert main(["new", "GemHunt", "--into", "my games"]) == 0
+    assert main(["new", "GemHunt", "--into", "my games", *more]) == 0
     files, _, commands = capsys.readouterr().out.partition("\n\nIt works as it is:\n")
-    assert [line.partition("  ")[0] for line in files.splitlines()] == [
-        f"my games/gem_hunt/{name}" for name in ("gem_hunt.py", "gem_hunt.cu", "gem_hunt.yaml", "test_gem_hunt.py")
-    ]
+    written = ["gem_hunt.py", *(["gem_hunt.hpp"] if more else []), "gem_hunt.cu", "gem_hunt.yaml", "test_gem_hunt.py"]
+    assert [line.partition("  ")[0] for line in files.splitlines()] == [f"my games/gem_hunt/{name}" for name in written]
     train, watch, check, pytest_ = (re.split(r"  +", line.strip())[0] for line in commands.splitlines())
     short = ["trainer.total_env_steps=25_600", "trainer.device=cpu"]
     assert main([*expanded(train)[1:], *short]) == 0
@@ -92,12 +104,13 @@ def test_names_of_files_and_class(here: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["walk_2_homes", "x", MODULE, f"my_{MODULE}", f"{CLASS}{CLASS}", "template", "step"])
-def test_any_name_takes_the_place_of_the_template_s_own_and_of_nothing_else(name: str) -> None:
-    folder = write_environment(name)
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_any_name_takes_the_place_of_the_template_s_own_and_of_nothing_else(name: str, template: Path) -> None:
+    folder = write_environment(name, template=template)
     module = folder.name
     class_name = re.search(r"^class (\w+)\(Environment\)", (folder / f"{module}.py").read_text(), re.MULTILINE)
     assert class_name is not None
-    for source in template_files():
+    for source in template_files(template):
         written = (folder / source.name.replace(MODULE, module)).read_text()
         parts = re.split(f"({MODULE}|{CLASS})", source.read_text())
         assert written == "".join({MODULE: module, CLASS: class_name[1]}.get(part, part) for part in parts)
@@ -105,9 +118,10 @@ def test_any_name_takes_the_place_of_the_template_s_own_and_of_nothing_else(name
             compile(written, source.name, "exec")
 
 
-def test_the_template_s_names_stand_for_themselves_only() -> None:
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_template_s_names_stand_for_themselves_only(template: Path) -> None:
     """Each is a word of its own or part of a file's name wherever it stands, so that another can take its place."""
-    for source in template_files():
+    for source in template_files(template):
         text = source.read_text()
         assert renamed(text, MODULE, CLASS) == text
         for found in re.finditer(rf"(\w*)({MODULE}|{CLASS})(\w*)", text, re.IGNORECASE):

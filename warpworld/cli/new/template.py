@@ -15,28 +15,31 @@ from warpworld.errors import TemplateError
 from warpworld.packaged import packaged_configs, packaged_names
 
 TEMPLATE = Path(__file__).parent / "environment"
+CPP_TEMPLATE = Path(__file__).parent / "cpp_environment"  # whose envs have objects of a C++ class
 MODULE, CLASS = "template_world", "TemplateWorld"  # the template's own names: words that stand for nothing else
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
-def write_environment(name: str, into: str | Path = ".") -> Path:
+def write_environment(name: str, into: str | Path = ".", template: Path = TEMPLATE) -> Path:
     """Write an environment that works into a new folder; it appears whole or not at all.
 
     Args:
         name: of the environment, such as ``walk_home`` or ``WalkHome``: the folder, the module and the kernel file get
             the first form, the class gets the second.
         into: the folder in which the new one is made.
+        template: TEMPLATE or CPP_TEMPLATE.
 
     Returns:
-        The folder. It holds a module, a kernel file and a config of the folder's name, and a test of the module.
+        The folder. It holds a module, a kernel file and a config of the folder's name, and a test of the module; with
+        CPP_TEMPLATE also a header with the class.
 
     Raises:
         TemplateError: the name will not do, something of that name is there already, or nothing can be written.
     """
     # names that are free
     module, class_name = _snake_case(name), _camel_case(name)
-    _check_name(name, module, class_name)
+    _check_name(name, module, class_name, template)
     into = Path(into)
     folder = into / module
     if not into.is_dir():
@@ -51,7 +54,7 @@ def write_environment(name: str, into: str | Path = ".") -> Path:
     try:
         unfinished.mkdir()
         try:
-            for source in template_files():
+            for source in template_files(template):
                 text = renamed(source.read_text(encoding="utf-8"), module, class_name)
                 (unfinished / source.name.replace(MODULE, module)).write_text(text, encoding="utf-8")
             unfinished.rename(folder)
@@ -62,9 +65,9 @@ def write_environment(name: str, into: str | Path = ".") -> Path:
     return folder
 
 
-def template_files() -> list[Path]:
-    """The files of the template, sorted."""
-    return sorted(path for path in TEMPLATE.iterdir() if path.is_file())
+def template_files(template: Path = TEMPLATE) -> list[Path]:
+    """The files of a template, sorted."""
+    return sorted(path for path in template.iterdir() if path.is_file())
 
 
 def renamed(text: str, module: str, class_name: str) -> str:
@@ -81,7 +84,7 @@ def _camel_case(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
 
 
-def _check_name(name: str, module: str, class_name: str) -> None:
+def _check_name(name: str, module: str, class_name: str, template: Path) -> None:
     """Refuse what cannot be the name of a module and of a class beside the template's own words."""
     if not _NAME.match(name):
         raise TemplateError(
@@ -92,7 +95,7 @@ def _check_name(name: str, module: str, class_name: str) -> None:
         raise TemplateError(f"'{name}' is a keyword of Python: choose another name")
     if module in {"warpworld", *packaged_names(), *packaged_configs()}:
         raise TemplateError(f"'{name}' comes with warpworld: choose another name")
-    if class_name in _template_words() or hasattr(builtins, class_name):
+    if class_name in _template_words(template) or hasattr(builtins, class_name):
         raise TemplateError(
             f"'{name}' would make a class {class_name}, a name that its files need already: choose another name"
         )
@@ -100,9 +103,9 @@ def _check_name(name: str, module: str, class_name: str) -> None:
         raise TemplateError(f"'{name}' is a name that pytest gives a meaning: choose another name")
 
 
-def _template_words() -> set[str]:
-    """The names that the template's Python files import, define or use, but for that of its class."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in template_files() if path.suffix == ".py"]
+def _template_words(template: Path) -> set[str]:
+    """The names that a template's Python files import, define or use, but for that of its class."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in template_files(template) if path.suffix == ".py"]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     words = {node.id for node in nodes if isinstance(node, ast.Name)}
     words |= {node.name for node in nodes if isinstance(node, (ast.alias, ast.ClassDef, ast.FunctionDef))}

@@ -47,3 +47,5 @@ static inline void guarded(void (*kernel)(A...), A... args) {
 }
 
 }  // namespace ww
+
+#define WW_CALL(kernel, ...) ww::guarded<>(kernel, ##__VA_ARGS__)

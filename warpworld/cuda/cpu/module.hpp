@@ -5,6 +5,8 @@
 #include "checks.hpp"
 #ifdef WW_HOST_CODE
 #include "exceptions.hpp"
+#else
+#define WW_CALL(kernel, ...) kernel(__VA_ARGS__)
 #endif
 #ifdef WW_WARP_SCHEDULER
 #include "warps.hpp"

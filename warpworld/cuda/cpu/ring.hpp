@@ -14,12 +14,6 @@
 #include "checks.hpp"
 #include "fiber.hpp"
 
-#ifdef WW_HOST_CODE  // exceptions.hpp
-#define WW_CALL(kernel, ...) guarded<>(kernel, ##__VA_ARGS__)
-#else
-#define WW_CALL(kernel, ...) kernel(__VA_ARGS__)
-#endif
-
 namespace ww {
 
 struct Site {  // of a barrier in the source

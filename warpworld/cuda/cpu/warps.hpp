@@ -194,7 +194,7 @@ struct WarpRunner<kernel, threads> : Unpacking<WarpRunner<kernel, threads>, A...
     Warps& w = warps();
     for (;;) {
       WW_CHECKED(ww_check_inside(true));
-      kernel(args...);
+      WW_CALL(kernel, args...);
       WW_CHECKED(ww_check_inside(false));
       const unsigned me = threadIdx.x;
       w.wait[me] = Wait::returned;
@@ -238,7 +238,7 @@ struct TurnRunner<kernel, lanes> : Unpacking<TurnRunner<kernel, lanes>, A...> {
       for (unsigned i = 0; i < lanes; i++) {
         threadIdx.x = WW_TURN(i);
         WW_CHECKED(ww_check_inside(true));
-        kernel(args...);
+        WW_CALL(kernel, args...);
         WW_CHECKED(ww_check_inside(false));
       }
     }

@@ -6,9 +6,12 @@ from warpworld.lazy import lazy_names
 
 if TYPE_CHECKING:
     from warpworld.managers.cpu.backend import CpuBackend as CpuBackend
+    from warpworld.managers.cpu.host_compiler import HOST_CODE_FLAGS as HOST_CODE_FLAGS
+    from warpworld.managers.cpu.host_compiler import HOST_CODE_WRAPPED as HOST_CODE_WRAPPED
     from warpworld.managers.cpu.host_compiler import KERNEL_FLAGS as KERNEL_FLAGS
     from warpworld.managers.cpu.host_compiler import HostCompiler as HostCompiler
     from warpworld.managers.cpu.host_compiler import find_compiler as find_compiler
+    from warpworld.managers.cpu.host_compiler import require_cpp_library as require_cpp_library
     from warpworld.managers.cpu.host_compiler import source_line as source_line
     from warpworld.managers.cpu.host_compiler import source_lines as source_lines
     from warpworld.managers.cpu.lanes import LEARNING as LEARNING

@@ -24,6 +24,7 @@ from warpworld.managers import (
 from warpworld.managers.cpu.free_memory import available_memory
 from warpworld.managers.cpu.host_compiler import (
     HOST_CODE_FLAGS,
+    HOST_CODE_WRAPPED,
     debugging,
     find_compiler,
     kernel_flags,
@@ -96,6 +97,7 @@ class CpuBackend:
         compiler, text = find_compiler(), source.host_text(self.warp_size)
         included = [data for _, data in source.included()]
         flags, link = kernel_flags(), source.host.link_flags if source.host else ()
+        wrapped = HOST_CODE_WRAPPED if source.host else ()
         if source.host:
             require_cpp_library(compiler, source.path)
             flags += HOST_CODE_FLAGS
@@ -104,7 +106,7 @@ class CpuBackend:
 
         def build(scratch: Path, target: Path) -> None:
             folders = source.host_folders()
-            log = compiler.build_library(text, flags, folders, scratch, target, link_flags=link)
+            log = compiler.build_library(text, flags, folders, scratch, target, (), wrapped, link_flags=link)
             if log:
                 raise explain_failure(source, log, why_not_on_cpu)
 

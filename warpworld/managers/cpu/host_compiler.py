@@ -46,7 +46,8 @@ KERNEL_FLAGS = (
     *("-fno-builtin-printf", "-Wformat"),
 )
 # Of files that use the C++ library: what throws is noted, so that an error names its line.
-HOST_CODE_FLAGS = ("-fexceptions", "-frtti", "-Wl,--wrap=__cxa_throw")
+HOST_CODE_FLAGS = ("-fexceptions", "-frtti")
+HOST_CODE_WRAPPED = ("__cxa_throw",)
 # The package's own numerics, which nothing has to match bit for bit: fused multiply-adds where they are faster.
 LIBRARY_FLAGS = (
     *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
@@ -115,7 +116,7 @@ class HostCompiler:
             scratch: folder for temporary files.
             target: the library that is to be written.
             objects: from ``build_object``, to link into it; ``flags`` are not for the linker then.
-            wrapped: functions whose calls are to go to their ``__wrap_`` counterparts in ``objects``.
+            wrapped: functions whose calls are to go to their ``__wrap_`` counterparts, in the text or in ``objects``.
             keep_relocations: whether the library, linked with ``objects``, lists its calls of functions by name.
             link_flags: words for the linker behind all else; a compiler that links by a command of its own takes none.
 
@@ -123,14 +124,15 @@ class HostCompiler:
             What the compiler printed if it failed, else an empty string.
         """
         unit = scratch / "source.o"
+        to_linker = "" if self.link_command else "-Wl,"
+        options = [*(f"--wrap={name}" for name in wrapped), *(["--emit-relocs"] if keep_relocations else [])]
+        words = [f"{to_linker}{option}" for option in options]
         if self.link_command or objects:
-            to_linker = "" if self.link_command else "-Wl,"
-            options = [*(f"--wrap={name}" for name in wrapped), *(["--emit-relocs"] if keep_relocations else [])]
-            link = [*(self.link_command or self.command), "-shared", *(f"{to_linker}{option}" for option in options)]
+            link = [*(self.link_command or self.command), "-shared", *words]
             log = self.build_object(text, flags, folders, scratch, unit)
-            return log or _run([*link, str(unit), *map(str, objects), "-o", str(target)])
+            return log or _run([*link, str(unit), *map(str, objects), "-o", str(target), *link_flags])
         compiled = self._compile(text, flags, folders, scratch)
-        return _run([*compiled, "-shared", "-o", str(target), *link_flags, "-lpthread"])
+        return _run([*compiled, "-shared", *words, "-o", str(target), *link_flags, "-lpthread"])
 
     def build_object(
         self, text: str, flags: Sequence[str], folders: Sequence[Path], scratch: Path, target: Path
