@@ -19,10 +19,11 @@ FAMILIES = {
     "classic control": {name: f"warpworld.envs.{name}.{name}" for name in ("cartpole", "pendulum", "acrobot")}
     | {name: f"warpworld.envs.mountain_car.{name}" for name in ("mountain_car", "mountain_car_continuous")},
     "diagnostics": {
-        name: f"warpworld.envs.{name}.{name}" for name in ("chain", "coins", "delayed_reward", "recall", "signalling")
+        name: f"warpworld.envs.{name}.{name}"
+        for name in ("chain", "coins", "delayed_reward", "recall", "signalling", "switch_riddle")
     },
     "epidemic": {"epidemic": "warpworld.envs.epidemic.epidemic"},
-    "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("foraging", "warehouse")},
+    "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("coin_game", "foraging", "warehouse")},
     "hanabi": {"hanabi": "warpworld.envs.hanabi.hanabi"},
     "minatar": {
         f"minatar_{game}": f"warpworld.envs.minatar.{game}"

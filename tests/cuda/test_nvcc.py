@@ -47,6 +47,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     ],
     "cartpole": [{}],
     "chain": [{}],
+    "coin_game": [{}],
     "coins": [{}],
     "connect_four": [{}],
     "deathmatch": [{}, {"players": 2, "rivals": 2}, {"players": 2, "dtype": "float16"}],
@@ -77,6 +78,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "recall": [{}],
     "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}],
     "signalling": [{}],
+    "switch_riddle": [{}, {"prisoners": 48}],
     "tic_tac_toe": [{}],
     "tag_gridworld": [{"num_taggers": 4}, {"num_taggers": 9999, "use_full_observation": False}],
     "tag_continuous": [

@@ -18,6 +18,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "battle": [dict(army_size=3, map_size=12, view_radius=3, episode_length=9, damage=11.0)],
     "cartpole": [dict(episode_length=25), dict(episode_length=25, randomize={"gravity": (5.0, 15.0)})],
     "chain": [dict(length=4, episode_length=9)],
+    "coin_game": [dict(episode_length=9)],
     "coins": [dict(episode_length=9)],
     "deathmatch": [
         dict(
@@ -80,6 +81,7 @@ BY_RULES_ALONE = (
     "leduc_poker",
     "phantom_tic_tac_toe",
     "signalling",
+    "switch_riddle",
     "tic_tac_toe",
 )  # no parameter changes when episodes end
 

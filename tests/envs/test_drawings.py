@@ -326,3 +326,21 @@ def test_hanabi() -> None:
     assert next_player.y == 1.6
     tokens, lives = marks(drawn, Discs, fill="ink"), marks(drawn, Discs, fill="alarm")
     assert (len(tokens[0].x), len(lives[0].x)) == (2, 1)
+
+
+def test_coin_game() -> None:
+    """Red and blue on two cells, a blue coin on a third."""
+    drawn = drawing("coin_game", {"x": [0, 2], "y": [1, 2], "coin": [1, 0], "is_red": False})
+    (red,), (blue,) = (marks(drawn, Discs, fill=colour) for colour in ("red", "blue"))
+    assert (red.x, red.y, blue.x, blue.y) == (0.5, 1.5, 2.5, 2.5)
+    (coin,) = marks(drawn, Discs, outline="blue")
+    assert (coin.x, coin.y) == (1.5, 0.5)
+
+
+def test_switch_riddle() -> None:
+    """The second of three prisoners is in the room, whose light is on; the first has been there."""
+    drawn = drawing("switch_riddle", {"room": 1, "light": True, "been": np.array([True, False, False])})
+    (been,), (light,) = marks(drawn, Discs, fill="prisoner"), marks(drawn, Discs, fill="alarm")
+    assert been.x.tolist() == [0.5] and light.x == 1.5
+    (frame,) = marks(drawn, Rectangles)
+    assert frame.x == 1.05

@@ -1,0 +1,1 @@
+"""Prisoners who share a light."""
