@@ -46,9 +46,11 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "overcooked": [dict(episode_length=9, start="random")],
     "particles_adversary": [dict(agents=2, episode_length=9)],
     "particles_pursuit": [dict(agents=2, adversaries=3, episode_length=9)],
+    "particles_crypto": [dict(episode_length=9)],
     "particles_push": [dict(episode_length=9)],
     "particles_reference": [dict(episode_length=9)],
     "particles_speaker_listener": [dict(episode_length=9)],
+    "particles_simple": [dict(episode_length=9)],
     "particles_spread": [dict(agents=3, episode_length=9)],
     "pendulum": [dict(episode_length=9)],
     "point_goal": [

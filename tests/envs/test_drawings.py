@@ -344,3 +344,12 @@ def test_switch_riddle() -> None:
     assert been.x.tolist() == [0.5] and light.x == 1.5
     (frame,) = marks(drawn, Rectangles)
     assert frame.x == 1.05
+
+
+def test_particles_crypto() -> None:
+    """Alice has said 3; Eve has named the message and Bob has not."""
+    drawn = drawing("particles_crypto", {"message": 1, "key": 0, "words": [1, 0, 3]})
+    assert {text.text for text in marks(drawn, Text)} == {"1", "0", "3", "message 1", "key 0"}
+    (right,) = marks(drawn, Discs, outline="ink")
+    (eve,) = marks(drawn, Discs, fill="eve")
+    assert (right.x, right.y) == (eve.x, eve.y)

@@ -12,12 +12,14 @@ from warpworld import World
 # name -> module of mpe2, and parameters beside their names there
 MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "particles_adversary": ("simple_adversary_v3", {"agents": "N"}),
+    "particles_crypto": ("simple_crypto_v3", {}),
     "particles_push": ("simple_push_v3", {}),
     "particles_pursuit": (
         "simple_tag_v3",
         {"agents": "num_good", "adversaries": "num_adversaries", "obstacles": "num_obstacles"},
     ),
     "particles_reference": ("simple_reference_v3", {"local_ratio": "local_ratio"}),
+    "particles_simple": ("simple_v3", {}),
     "particles_speaker_listener": ("simple_speaker_listener_v4", {}),
     "particles_spread": ("simple_spread_v3", {"agents": "N", "local_ratio": "local_ratio"}),
 }
@@ -42,8 +44,8 @@ class Originals:
 
     def follow(self, world: World) -> None:
         """Take on what the world's envs hold; steps and words stay."""
-        names = [name for name in ("position", "velocity", "landmark", "damping", "mass", "goal") if name in world.data]
-        names += ["prey_speed"] if "prey_speed" in world.data else []
+        state = ("position", "velocity", "landmark", "damping", "mass", "goal", "prey_speed", "message", "key")
+        names = [name for name in state if name in world.data]
         for number, env in enumerate(self._envs):
             _put(env.unwrapped.world, {name: world.data.numpy(name)[number].astype(np.float64) for name in names})
 
@@ -79,6 +81,9 @@ def members(env: Any, group: str) -> list[str]:
 
 def _put(plane: Any, state: dict[str, np.ndarray]) -> None:
     """Put a world of mpe2 into a state."""
+    if "key" in state:
+        _put_secrets(plane, int(state["message"]), int(state["key"]))
+        return
     plane.damping = float(state["damping"])
     for number, agent in enumerate(plane.agents):
         agent.state.p_pos, agent.state.p_vel = state["position"][number].copy(), state["velocity"][number].copy()
@@ -102,6 +107,13 @@ def _put_goals(plane: Any, goal: np.ndarray) -> None:
         agent.goal_a = landmarks[int(goal)]
         if hasattr(landmarks[0], "index") and not agent.adversary:
             agent.color = np.where(np.arange(3) == int(goal) + 1, 0.75, 0.25)
+
+
+def _put_secrets(plane: Any, message: int, key: int) -> None:
+    """Set the message and the key of crypto, each the colour of a landmark."""
+    for agent in plane.agents:
+        agent.goal_a = plane.landmarks[message]
+    plane.agents[2].key = plane.landmarks[key].color
 
 
 def _gap(agents: list[Any]) -> float:

@@ -121,7 +121,7 @@ def test_critics_of_reference_read_how_both_move_and_where_their_goals_are() -> 
 
 
 def test_episodes_begin_all_over_the_square_with_every_goal() -> None:
-    for game in ("adversary", "push", "pursuit", "reference", "speaker_listener", "spread"):
+    for game in ("adversary", "push", "pursuit", "reference", "simple", "speaker_listener", "spread"):
         world = started(game, num_envs=256)
         for name, most in (("position", 1.0), ("landmark", 0.9 if game == "pursuit" else 1.0)):
             values = world.data.numpy(name)

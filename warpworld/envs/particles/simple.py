@@ -1,0 +1,30 @@
+"""The simplest of the particle games: walk to a landmark (mpe2's simple)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warpworld.environment import Group, register
+from warpworld.envs.particles.particles import MOVES, Particles, ParticlesParams, sees
+
+
+@register("particles_simple")
+class Simple(Particles):
+    """One agent should walk to a landmark; it pays the square of its distance in each step."""
+
+    source = "simple.cu"
+    sizes = (0.05,)
+
+    @dataclass(frozen=True)
+    class Params(ParticlesParams):
+        """Parameters of particles_simple."""
+
+    @property
+    def num_landmarks(self) -> int:
+        """One."""
+        return 1
+
+    def groups(self) -> Sequence[Group]:
+        """The agent, which sees its velocity and the way to the landmark."""
+        return [Group("agent", 1, observation=sees(4), action=MOVES)]
