@@ -32,7 +32,10 @@ FAMILIES = {
     "overcooked": {"overcooked": "warpworld.envs.overcooked.overcooked"},
     "particles": {
         f"particles_{game}": f"warpworld.envs.particles.{game}"
-        for game in ("adversary", "crypto", "pursuit", "push", "reference", "simple", "speaker_listener", "spread")
+        for game in (
+            *("adversary", "crypto", "pursuit", "push", "reference", "simple", "speaker_listener", "spread"),
+            "world_comm",
+        )
     },
     "poker": {name: f"warpworld.envs.poker.{name}" for name in ("kuhn_poker", "leduc_poker")},
     "skirmish": {"skirmish": "warpworld.envs.skirmish.skirmish"},

@@ -74,6 +74,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "particles_simple": [{}],
     "particles_speaker_listener": [{}],
     "particles_spread": [{}, {"agents": 48}],
+    "particles_world_comm": [{}],
     "pendulum": [{}],
     "phantom_tic_tac_toe": [{}],
     "point_goal": [{}, {"goal_distance": (1.0, 4.0)}],

@@ -51,6 +51,7 @@ SMALL: dict[str, list[dict[str, Any]]] = {
     "particles_reference": [dict(episode_length=9)],
     "particles_speaker_listener": [dict(episode_length=9)],
     "particles_simple": [dict(episode_length=9)],
+    "particles_world_comm": [dict(episode_length=9)],
     "particles_spread": [dict(agents=3, episode_length=9)],
     "pendulum": [dict(episode_length=9)],
     "point_goal": [

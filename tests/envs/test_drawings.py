@@ -353,3 +353,14 @@ def test_particles_crypto() -> None:
     (right,) = marks(drawn, Discs, outline="ink")
     (eve,) = marks(drawn, Discs, fill="eve")
     assert (right.x, right.y) == (eve.x, eve.y)
+
+
+def test_particles_world_comm() -> None:
+    """An obstacle, two meals, and two forests below the agents."""
+    places = np.arange(10).reshape(5, 2) / 10
+    drawn = drawing("particles_world_comm", {"position": np.zeros((6, 2)), "landmark": places})
+    (forests,), (food,) = marks(drawn, Discs, fill="grid"), marks(drawn, Discs, fill="ink")
+    np.testing.assert_allclose([forests.x, food.x], [[0.6, 0.8], [0.2, 0.4]])
+    assert drawn.marks.index(forests) == 1
+    (obstacle,) = marks(drawn, Discs, fill="muted")
+    assert (obstacle.x, obstacle.y) == (0.0, 0.1)

@@ -22,6 +22,13 @@ MODULES: dict[str, tuple[str, dict[str, str]]] = {
     "particles_simple": ("simple_v3", {}),
     "particles_speaker_listener": ("simple_speaker_listener_v4", {}),
     "particles_spread": ("simple_spread_v3", {"agents": "N", "local_ratio": "local_ratio"}),
+    "particles_world_comm": (
+        "simple_world_comm_v3",
+        {
+            **{"agents": "num_good", "adversaries": "num_adversaries", "obstacles": "num_obstacles"},
+            **{"food": "num_food", "forests": "num_forests"},
+        },
+    ),
 }
 
 

@@ -33,6 +33,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 # Contacts of so many push errors of float32 beyond 1e-5 within 25 steps: states are injected anew before each step.
 CROWDS: dict[str, tuple[str, dict[str, Any]]] = {
     "spread-12": ("spread", dict(agents=12)),
+    "world_comm": ("world_comm", {}),
+    "world_comm-3-2": ("world_comm", dict(agents=3, adversaries=2, obstacles=2, food=1, forests=3)),
     "pursuit-2-4-3": ("pursuit", dict(agents=2, adversaries=4, obstacles=3, prey_speed=0.75)),
 }
 

@@ -29,7 +29,7 @@ __device__ int number_of(int2 place, int side) { return place.y * side + place.x
 
 // A cell on which no agent is, each as likely as any other.
 __device__ int2 free_cell(Random& random, int2 red, int2 blue, int side) {
-  const int first = min(number_of(red, side), number_of(blue, side)), last = max(number_of(red, side), number_of(blue, side));
+  const int one = number_of(red, side), other = number_of(blue, side), first = min(one, other), last = max(one, other);
   int cell = (int)random.below((uint32_t)(side * side - (first == last ? 1 : 2)));
   cell += cell >= first;
   cell += first != last && cell >= last;

@@ -52,7 +52,7 @@ __device__ void add_contact(float2& force, float2 here, float2 other, float touc
 }
 
 // Adds the forces of all that an agent bumps into. Rules are a game's: agents_collide; landmark_size, 0 where nothing
-// bumps into landmarks; size(agent), a radius; push(agent).
+// bumps into landmarks, and else solid_landmarks, how many of the first landmarks agents bump into; size(agent), a radius; push(agent).
 template <typename Rules>
 __device__ void add_contacts(float2& force, const float2* position, const float2* landmark, int agent,
                              const Rules& rules) {
@@ -61,8 +61,8 @@ __device__ void add_contacts(float2& force, const float2* position, const float2
   if (Rules::agents_collide)
     for (int other = 0; other < NUM_AGENTS; ++other)
       if (other != agent) add_contact(force, here, position[other], size + rules.size(other));
-  if (Rules::landmark_size > 0.0f)
-    for (int l = 0; l < LANDMARKS; ++l) add_contact(force, here, landmark[l], size + Rules::landmark_size);
+  if constexpr (Rules::landmark_size > 0.0f)
+    for (int l = 0; l < Rules::solid_landmarks; ++l) add_contact(force, here, landmark[l], size + Rules::landmark_size);
 }
 
 // Moves all agents by one step of time.

@@ -13,6 +13,7 @@ __device__ bool is_adversary(int agent) { return agent < ADVERSARY_COUNT; }
 struct Rules {
   static constexpr bool agents_collide = true;
   static constexpr float landmark_size = 0.2f;
+  static constexpr int solid_landmarks = OBSTACLES;
   const float* prey_speed;
 
   __device__ float size(int agent) const { return is_adversary(agent) ? CATCHER : PREY; }
