@@ -54,3 +54,14 @@ def test_the_page_for_users_of_envpool() -> None:
     for word in ("async_reset", "send", "recv", "step", "reset"):
         assert f"`{word}" in text and hasattr(Pool, word)
     assert PROTOCOLS["pool"].autoresets == ("next_step", "same_step")
+
+
+@pytest.mark.heavy
+def test_the_page_for_users_of_rela(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ale_py")
+    ((name, contents),) = files(page("from-rela"))
+    (working_folder / name).write_text(contents)
+    small = ["trainer.num_envs=8", "trainer.total_env_steps=64", "policy.agent.learning_starts=16"]
+    assert main(["train", name, *small, "policy.agent.replay_size=5000", "policy.agent.batch_size=8"]) == 0
+    size = "transitions of 7080 bytes"
+    assert size in capsys.readouterr().err and size in page("from-rela")
