@@ -10,8 +10,10 @@ import torch
 
 from tests.packaged import packaged
 
+pytestmark = pytest.mark.cpu_backend
+
 MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
-ENVS, STEPS = 64, 120
+ENVS, STEPS = 12, 100
 
 
 @dataclass

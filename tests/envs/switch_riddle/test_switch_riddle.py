@@ -8,6 +8,8 @@ import torch
 
 from tests.packaged import packaged
 
+pytestmark = pytest.mark.cpu_backend
+
 SWITCH, SAY = 1, 2
 
 
