@@ -38,7 +38,7 @@ def cpu_backend(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # `warpworld check` runs each of the other environments in two orders and follows what is undefined at each push, see
 # tests/checking/test_correct_kernels.py; of those that it leaves to the night one world of each stays here. Beside them
-# stay worlds of what is the framework's: one agent, turns, two groups, more agents than a block has threads, code blocks.
+# stay worlds for what is of the framework: one agent, turns, two groups, more agents than threads, code blocks.
 ORDERED = ("cartpole", "connect_four", "minatar_breakout", "tag_gridworld", "tag_continuous", "companions, of blocks")
 ORDERED += ("battle", "deathmatch", "epidemic", "point_goal", "skirmish", "waypoint", "crowd, in turns")
 
