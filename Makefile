@@ -31,8 +31,8 @@ BROWSER_STAMP := $(VENV)/.installed-browser-tools
 MARKS ?= not slow and not heavy and not long
 # Where a stage repeats tests on another backend or with other flags, the first case of each that takes no time: a case
 # differs in the world, which `make test` runs, and what takes time are trainings and searches. The rules of environments
-# stay out, too: that trajectories are the same bits there is a test of its own, of all environments. CASES=--exhaustive
-# runs all.
+# stay out, too: that trajectories are the same bits there is a test of its own, of environments of all kinds.
+# CASES=--exhaustive runs all.
 CASES ?= --first-cases
 ALL_CASES := $(filter --exhaustive,$(CASES))
 REPEATED := not slow$(if $(ALL_CASES),, and (cuda_backend or stand_in or not (heavy or long)))

@@ -48,11 +48,15 @@ def assert_clean(report: Report) -> None:
 
 
 def with_its_mark(name: str) -> Any:
-    """A case of an environment: those with eyes or with many agents take longest to check, and a push checks two."""
+    """A case of an environment.
+
+    Those with eyes or with many agents take longest to check: a push checks one, and two with eyes in a small room
+    below.
+    """
     slow = ("deathmatch", "explorer", "waypoint")
     heavy = ("battle", "epidemic", "point_goal", "skirmish", "tag_continuous")
     marks = [pytest.mark.slow if name in slow else pytest.mark.heavy if name in heavy else pytest.mark.long]
-    is_kept = name not in (*slow, *heavy) or name in ("explorer", "tag_continuous")
+    is_kept = name not in (*slow, *heavy) or name == "tag_continuous"
     return pytest.param(name, marks=marks if is_kept else [*marks, seldom])
 
 

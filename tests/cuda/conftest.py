@@ -22,7 +22,9 @@ from warpworld.managers.cpu.backend import CpuBackend
 from warpworld.managers.kernel_source import KernelSource, cuda_entry
 
 # With NVRTC, which has nvcc's front end, the first case of each of these runs in each push; all where there is no nvcc.
-FIRST_WITH_NVRTC = ("test_environments", "test_policies_that_act_in_a_kernel", "test_blocks")
+FIRST_WITH_NVRTC = (
+    *("test_environments", "test_policies_that_act_in_a_kernel", "test_blocks", "test_gradients_of_perceptrons"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -23,6 +23,7 @@ ROUNDED = re.compile(r"[\d.]+ kB|\d\.\de-\d\d")  # of weights, which another mac
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("optimised")
 def test_every_block_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

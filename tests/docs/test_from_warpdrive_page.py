@@ -49,6 +49,7 @@ def test_the_check_prints_what_the_page_shows(example: Path, capsys: pytest.Capt
 
 @pytest.mark.heavy
 @pytest.mark.long
+@pytest.mark.usefixtures("optimised")
 def test_the_run_trains(example: Path) -> None:
     assert main(["train", "line_tag.yaml", "trainer.device=cpu"]) == 0
     (run,) = (example / "runs").iterdir()

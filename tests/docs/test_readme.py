@@ -36,6 +36,7 @@ def test_every_extra_is_named() -> None:
 @pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.cpu_backend
+@pytest.mark.usefixtures("optimised")
 def test_the_smallest_environment_learns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert [name for name, _ in files(README)] == ["walk.py", "walk.cu", "walk.yaml"]

@@ -39,6 +39,7 @@ def test_a_policy_that_remembers(example: dict[str, Any], tmp_path: Path) -> Non
         ended = np.random.default_rng(step).random(40) < 0.3
 
 
+@pytest.mark.usefixtures("optimised")
 def test_it_plays_cartpole(example: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = warpworld.train("cartpole", ["trainer.total_env_steps=400_000"])

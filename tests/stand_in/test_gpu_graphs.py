@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.gpu import cases
+from tests.cases import seldom
 from tests.stand_in.driver import StandIn
 from tests.stand_in.recorded_graph import RecordedGraph
 from tests.trainers.by_python import update_by_python
@@ -17,6 +18,12 @@ pytestmark = pytest.mark.stand_in
 
 SIZES = ("trainer.num_envs=4", "trainer.num_steps=4", "saving.log_every=1")
 REPLAYED = ("policy.agent.batch_size=8", "policy.agent.learning_starts=16", "policy.agent.updates=1")
+GRAPHS: list[tuple[str, tuple[str, ...]]] = [
+    ("cartpole", ()),
+    ("cartpole", ("policy.agent.target_kl=1.0", "policy.agent.update_epochs=2")),  # a graph of each part
+    ("tag_gridworld", ("policy.tagger.num_minibatches=2", "policy.runner.num_minibatches=2")),  # one graph of both
+    ("cartpole_dqn", REPLAYED),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -37,19 +44,19 @@ def trained(config: str, *overrides: str) -> Trainer:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("config", "overrides"), GRAPHS)
+def test_graphs_of_rollouts_and_of_updates_are_seen(config: str, overrides: tuple[str, ...]) -> None:
+    trainer = trained(config, *overrides, "trainer.graph_steps=4")
+    assert cases.replays(trainer) and cases.updates_replay(trainer)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("config", "overrides"),
-    [
-        ("cartpole", ()),
-        ("cartpole", ("policy.agent.target_kl=1.0", "policy.agent.update_epochs=2")),  # a graph of each part
-        ("tag_gridworld", ("policy.tagger.num_minibatches=2", "policy.runner.num_minibatches=2")),  # one graph of both
-        ("cartpole_dqn", REPLAYED),
-    ],
+    ("config", "overrides"), [GRAPHS[0], *(pytest.param(*each, marks=seldom) for each in GRAPHS[1:])]
 )
-@pytest.mark.parametrize("graph_steps", [0, 4])
-def test_graphs_of_rollouts_and_of_updates_are_seen(config: str, overrides: tuple[str, ...], graph_steps: int) -> None:
-    trainer = trained(config, *overrides, f"trainer.graph_steps={graph_steps}")
-    assert (cases.replays(trainer), cases.updates_replay(trainer)) == (graph_steps > 0, graph_steps > 0)
+def test_where_there_are_none_none_are_seen(config: str, overrides: tuple[str, ...]) -> None:
+    trainer = trained(config, *overrides, "trainer.graph_steps=0")
+    assert not cases.replays(trainer) and not cases.updates_replay(trainer)
 
 
 @pytest.mark.long

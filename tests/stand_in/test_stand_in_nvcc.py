@@ -94,10 +94,10 @@ def test_texts_that_differ_in_small_numbers_are_given_to_the_real_one_once(
     link.symlink_to(HERE / "nvcc")
     monkeypatch.setenv(REAL_NVCC, str(real))
 
-    def times(line: str) -> tuple[int, int]:
+    def times(line: str, bounds: str = "") -> tuple[int, int]:
         """What the stand-in returns for a kernel, and how often the real one was asked so far."""
         path = tmp_path / "step.cu"
-        path.write_text(f'extern "C" __global__ void step(float* x) {{\n  {line}\n}}\n')
+        path.write_text(f'extern "C" __global__ void {bounds} step(float* x) {{\n  {line}\n}}\n')
         words = [str(link), "-cubin", "-arch=sm_90", "-o", str(tmp_path / "out"), str(path)]
         code = subprocess.run(words, capture_output=True, check=False).returncode
         return code, len(seen.read_text().splitlines())
@@ -110,6 +110,10 @@ def test_texts_that_differ_in_small_numbers_are_given_to_the_real_one_once(
     assert times("x[0] = -1.0f;") == (0, 5)
     assert times("__shared__ float room[4]; room[0] = x[0];") == (0, 6)
     assert times("__shared__ float room[5]; room[0] = x[0];") == (0, 7)  # what a block has is limited
+    assert times("x[0] = 1.0f;", "__launch_bounds__(1)") == (0, 8)
+    assert times("x[0] = 1.0f;", "__launch_bounds__(256)") == (0, 8)
+    assert times("x[0] = 1.0f;", "__launch_bounds__(257)") == (0, 9)  # whose registers are fewer
+    assert times("x[0] = 1.0f;", "__launch_bounds__(1025)") == (0, 10)
 
 
 # ---- kernels --------------------------------------------------------------------------------------------------------

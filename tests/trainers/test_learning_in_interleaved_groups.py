@@ -33,7 +33,7 @@ OTHERS = [
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("algorithm", ["ppo", "dqn", *OTHERS])
-def test_each_agent_learns_its_own_choice(algorithm: str) -> None:
+def test_each_agent_learns_its_own_choice(algorithm: str, optimised: None) -> None:
     settings = ON_POLICY if algorithm in ("ppo", "a2c", "mappo") else OFF_POLICY
     if algorithm == "r2d2":
         windows = {"burn_in": 2, "train_length": 6, "learning_starts": 200}

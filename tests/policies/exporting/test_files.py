@@ -21,7 +21,7 @@ from warpworld.policies.fused import fuse
 pytestmark = pytest.mark.cpu_backend
 STEPS, AGENTS = 6, 5
 # Kinds that have all kinds of layers, memories and actions between them.
-TELLING = ("gaussian", "pixels", "lstm", "mixed", "dqn, mask", "dqn, stack", "mappo, lstm", "sac")
+TELLING = ("gaussian", "pixels", "mixed", "dqn, mask", "dqn, stack", "sac")
 MARKS = {kind: pytest.mark.heavy if kind in TELLING else [pytest.mark.heavy, seldom] for kind in KINDS}
 
 

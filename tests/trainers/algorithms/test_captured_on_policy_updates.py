@@ -142,8 +142,8 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 # What these show, others of them show with more beside it.
-PARTS = ("normalised observations", "agents that leave", "lstm", "segments", "desired_kl")
-PARTS += ("target_kl, normalised, popart", "target_kl, v-trace of a gru")
+PARTS = ("cartpole", "normalised observations", "agents that leave", "lstm", "segments", "desired_kl", "mappo")
+PARTS += ("segments with a memory", "desired_kl, target_kl, agents that leave", "target_kl, normalised, popart")
 
 
 def trained(config: dict[str, Any], graph_steps: int, updates: int = 6) -> tuple[Trainer, list[dict[str, Any]]]:

@@ -60,6 +60,7 @@ def cells(policy: Policy) -> torch.Tensor:
 # ---- learning --------------------------------------------------------------------------------------------------------
 @pytest.mark.heavy
 @pytest.mark.long
+@pytest.mark.usefixtures("optimised")
 def test_a_q_learner_finds_the_values_of_the_bellman_equation() -> None:
     trainer = Trainer(config({"walker": Q_LEARNER}))
     trainer.train(None)
@@ -80,6 +81,7 @@ def test_reinforce_walks_out() -> None:
 
 @pytest.mark.heavy
 @pytest.mark.long
+@pytest.mark.usefixtures("optimised")
 def test_a_rollout_and_a_ring_stand_side_by_side() -> None:
     trainer = Trainer(config({"left": PPO, "right": Q_LEARNER}, iterations=150, two_groups=True))
     trainer.train(None)

@@ -284,6 +284,7 @@ def recalled(algorithm: str, model: dict[str, Any], **settings: Any) -> float:
 @pytest.mark.long
 @pytest.mark.cpu_backend
 @pytest.mark.parametrize("algorithm", ["vdn", "qmix"])
+@pytest.mark.usefixtures("optimised")
 def test_a_team_recalls_its_cues_with_a_memory_alone(algorithm: str) -> None:
     windows = {"burn_in": 0, "train_length": 12}
     assert recalled(algorithm, {"recurrent": "gru", "recurrent_size": 16}, **windows) > 0.95

@@ -90,6 +90,7 @@ def test_truncated_episodes_expect_what_their_last_observation_is_worth(apart: b
 @pytest.mark.heavy
 @pytest.mark.parametrize("apart", [pytest.param(False, marks=pytest.mark.slow), True])
 @pytest.mark.long
+@pytest.mark.usefixtures("optimised")
 def test_it_is_learnt_from_the_pixels(apart: bool) -> None:
     """Which of 24 numbers is bright says what pays; a random agent gets half."""
     trainer = Trainer(config(apart, steps=10_240))

@@ -137,6 +137,7 @@ def by_search(policy: SearchingPolicy, simulations: int) -> dict[str, Any]:
 
 
 @pytest.mark.heavy
+@pytest.mark.usefixtures("optimised")
 def test_tic_tac_toe_is_learnt_in_seconds() -> None:
     """Hardly any of all ends that replies lead to is lost, where a policy that knows nothing loses dozens."""
     sizes = {"num_envs": 64, "num_steps": 16, "total_env_steps": 64 * 16 * 60, "num_workers": 1}
