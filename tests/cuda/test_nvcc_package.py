@@ -54,6 +54,7 @@ from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches
 from warpworld.trainers.algorithms.updates.optimizer_steps import give_steps
 from warpworld.trainers.algorithms.updates.perceptron_passes import perceptron_kernels
 from warpworld.trainers.algorithms.updates.sequence_passes import sequence_kernels
+from warpworld.trainers.algorithms.updates.summaries import Summaries
 from warpworld.trainers.building import build_algorithms, build_policies, build_world
 from warpworld.trainers.collecting import acting_kernel
 from warpworld.trainers.collecting.acting_kernel import SOURCE as ACTING_SOURCE
@@ -299,6 +300,7 @@ def test_the_package_s_core_kernels(sources: list[KernelSource], check: Callable
     launches = PassLaunches(warpworld.make("cartpole", num_envs=2, device="cpu"))
     assert sequence_kernels(remembering["agent"], learnt, launches)
     launches.build()
+    Summaries(launches.world)
     moved = FlatParameters(torch.nn.Linear(4, 4), 1e-3, OPTIMIZERS["muon"])
     give_steps(moved, warpworld.make("cartpole", num_envs=2, device="cpu"))
     core = {source.path: source for source in sources if is_own_kernel(source.path)}

@@ -16,6 +16,8 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+# what gives memory, and asks a device for nothing
+OF_MEMORY = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "_unsafe_view")
 READS = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "item", "equal", "is_nonzero")
 
 
@@ -24,11 +26,13 @@ class Recording(TorchDispatchMode):
 
     Attributes:
         work: kernels and operations, in order.
+        of_memory: how many of them give memory alone.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.work: list[Callable[[], None]] = []
+        self.of_memory = 0
         self._overwritten: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def undo(self) -> None:
@@ -42,7 +46,8 @@ class Recording(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if operation.overloadpacket.__name__ in READS:
+        name = operation.overloadpacket.__name__
+        if name in READS:
             self.reads()
         given = [*args, *(kwargs.get(argument.name) for argument in operation._schema.arguments[len(args) :])]
         pairs = zip(operation._schema.arguments, given, strict=True)
@@ -52,6 +57,7 @@ class Recording(TorchDispatchMode):
         result = operation(*args, **kwargs)
         is_work = operation.namespace != "profiler"  # a name for the profiler is none
         if is_work and (written or not _is_view(operation)):
+            self.of_memory += name in OF_MEMORY
             self.work.append(_again(operation, args, kwargs, None if written else result))
         return result
 
@@ -90,8 +96,8 @@ class RecordedGraph(Recording):
 
     @property
     def num_nodes(self) -> int:
-        """Number of kernels and operations in it."""
-        return len(self.work)
+        """Number of kernels and operations in it that a device is asked for."""
+        return len(self.work) - self.of_memory
 
     def replay(self) -> None:
         """Do all of it, in order; what counts replays hears of it."""

@@ -38,6 +38,7 @@ from warpworld.policies.layers import (
     one_torch_thread,
     perceptron,
     products,
+    tanh_apart,
 )
 from warpworld.policies.moments import moments, variance_of
 from warpworld.policies.networks import (
@@ -169,5 +170,6 @@ __all__ = [
     "perceptron",
     "products",
     "scaling_to",
+    "tanh_apart",
     "variance_of",
 ]

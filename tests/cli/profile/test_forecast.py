@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from tests.stand_in.driver import StandIn
+from tests.stand_in.host_calls import HostCalls
 from warpworld.cli.main import main
 from warpworld.cli.profile.forecast import Forecast, forecast
 from warpworld.cli.profile.nodes import Node, NodeLog
@@ -111,8 +112,12 @@ def test_a_forecast_names_the_launches_that_a_gpu_gets(stand_in: StandIn, found:
     trainer = Trainer(load_config("cartpole", [*SMALL, "trainer.device=cuda"]))
     for _ in range(2):
         trainer._iterate()
-    with stand_in.recording() as launches:
+    calls = HostCalls()
+    with stand_in.recording() as launches, calls:
         trainer._iterate()
+    rollout, update, _ = calls.nodes  # the third is of a line of metrics
+    of_parts = [sum(line.count for line in found.of(part)) for part in (Span(ROLLOUT), Span(UPDATE, "agent"))]
+    assert [rollout, update] == of_parts
     own = Counter({(line.node.name, line.node.grid): line.count for line in found.lines if line.node.grid})
     asked = Counter((each.name.removeprefix("ww_entry_"), f"{each.grid[0]:,} x {each.block[0]}") for each in launches)
     assert own == asked

@@ -14,10 +14,12 @@ from tests.trainers.small_networks import small_networks
 from tests.trainers.together import together
 from warpworld.config import RunConfig, config_from_dict, load_config
 from warpworld.errors import ConfigError
+from warpworld.policies import Policy
 from warpworld.trainers.algorithms.experience.trajectory_rows import ends_of, step_values
 from warpworld.trainers.algorithms.mappo import MAPPO
 from warpworld.trainers.algorithms.targets.targets import TARGETS
 from warpworld.trainers.building import build_algorithms
+from warpworld.trainers.collecting import Trajectories
 from warpworld.trainers.processes.distributed import ProcessGroup
 from warpworld.trainers.trainer import Trainer
 
@@ -39,6 +41,18 @@ def mappo(trainer: Trainer, team: str = "left") -> MAPPO:
     found = trainer.algorithms[team]
     assert isinstance(found, MAPPO)
     return found
+
+
+def check_at_once(seen: Trajectories, policy: Policy, ends: dict[str, Any]) -> None:
+    """One forward for all that follows gives what forwards for each give; the rest of its memory stays as it is."""
+    place = torch.full((9, 6, 2), torch.nan, device=seen.rewards.device)
+    found = ends_of(seen, policy, place)
+    torch.testing.assert_close(found["next_value"], ends["next_value"])
+    was_cut = seen.truncated[..., None].expand(8, 6, 2)
+    assert found["truncated_values"].data_ptr() == place.data_ptr()
+    torch.testing.assert_close(
+        found["truncated_values"], torch.where(was_cut, ends["truncated_values"], torch.nan), equal_nan=True
+    )
 
 
 @pytest.mark.parametrize("per", ["env", "agent"])
@@ -65,6 +79,7 @@ def test_the_critic_reads_the_declared_state_at_each_step_at_the_end_and_after_i
     ends = ends_of(seen, learner.policy)
     expected = valued(learner, seen.finals.critic_inputs[used])
     torch.testing.assert_close(ends["truncated_values"][4], expected)
+    check_at_once(seen, learner.policy, ends)
 
 
 @torch.no_grad()
@@ -223,6 +238,7 @@ def test_a_critic_with_a_memory_remembers_each_agent_s_episode(kind: str, cuttin
             was_cut = ~over & seen.agent_truncated[t] if seen.agent_truncated is not None else was_cut
         assert seen.next_critic_inputs is not None
         torch.testing.assert_close(ends["next_value"], by_stepping(model, seen.next_critic_inputs, state)[0])
+        check_at_once(seen, learner.policy, ends)
     assert cut > 0 and ended_agents > 0
 
 

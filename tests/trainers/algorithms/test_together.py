@@ -27,8 +27,12 @@ class Noted:
         self._notes.append(self.name)
         return lambda: torch.zeros(1)
 
-    def end(self, steps: Callable[[], Tensor] | None) -> None:
+    def make_passes(self, steps: Callable[[], Tensor] | None) -> None:
         assert steps is not None
+        self._notes.append(f"passes of {self.name}")
+
+    def end(self, summary: object) -> None:
+        assert summary is None
         self._notes.append(f"end of {self.name}")
 
     def written(self) -> list[Tensor]:
@@ -43,7 +47,12 @@ def made(count: int, graph_steps: int = 0) -> tuple[Together, list[Noted], list[
         notes.append(f"captured, {len(tensors)} written")
         return run
 
-    world = SimpleNamespace(device=torch.device("cpu"), capture_update=capture, when_sealed=lambda callback: None)
+    world = SimpleNamespace(
+        device=torch.device("cpu"),
+        capture_update=capture,
+        when_sealed=lambda callback: None,
+        kernels=lambda *given: SimpleNamespace(build=lambda kernels: None),
+    )
     together = Together(SimpleNamespace(world=world, graph_steps=graph_steps))  # type: ignore[arg-type]
     updates = [Noted(f"update {number}", notes) for number in range(count)]
     for update in updates:
@@ -65,6 +74,8 @@ def test_all_run_at_the_end_in_order_each_with_its_inputs() -> None:
         "update 0",
         ("update 1", [3]),
         "update 1",
+        "passes of update 0",
+        "passes of update 1",
         "end of update 0",
         "end of update 1",
     ]
@@ -106,4 +117,4 @@ def test_they_are_captured_once_and_again_when_what_they_write_has_moved() -> No
     assert [note for note in notes if isinstance(note, str) and note.startswith("captured")] == [
         "captured, 2 written"
     ] * 2
-    assert notes[-6:-2] == [("update 0", [3]), "update 0", ("update 1", [30]), "update 1"]
+    assert notes[-8:-4] == [("update 0", [3]), "update 0", ("update 1", [30]), "update 1"]

@@ -9,7 +9,7 @@ from warpworld.cli.profile.nodes import NodeLog, Nodes
 from warpworld.cli.profile.parts import record_iteration
 from warpworld.cli.profile.planned_backend import PlannedBackend, planned
 from warpworld.config import RunConfig, endless
-from warpworld.policies import FLOAT32, products
+from warpworld.policies import FLOAT32, products, tanh_apart
 from warpworld.trainers import Trainer
 
 
@@ -26,9 +26,9 @@ def planned_nodes(config: RunConfig, warm_up: int) -> Nodes:
     changes = {"device": PlannedBackend.name, "overlap": False}
     config = config.model_copy(update={"trainer": config.trainer.model_copy(update=changes)})
     log = NodeLog()
-    # products as on a GPU, on which kernels in their place depend; bfloat16 is the host's own
+    # products and layers as on a GPU, on which kernels in their place depend; bfloat16 is the host's own
     of_gpu = products("tf32" if config.trainer.precision == "tf32" else FLOAT32, torch.device("cuda"))
-    with planned(log) as backends, log, of_gpu:
+    with planned(log) as backends, log, of_gpu, tanh_apart():
         trainer = Trainer(endless(config))
         try:
             for backend in backends:

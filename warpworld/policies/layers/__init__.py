@@ -16,7 +16,7 @@ from warpworld.policies.layers.dense import (
 )
 from warpworld.policies.layers.encoders import BranchEncoder, plain_convolutions
 from warpworld.policies.layers.ensemble import Ensemble
-from warpworld.policies.layers.linear_tanh import run_layers
+from warpworld.policies.layers.linear_tanh import run_layers, tanh_apart
 from warpworld.policies.layers.one_thread import one_torch_thread
 from warpworld.policies.layers.precision import (
     FLOAT32,
@@ -59,5 +59,6 @@ __all__ = [
     "reduces_to_bf16",
     "residual_convolutions",
     "run_layers",
+    "tanh_apart",
     "widened",
 ]

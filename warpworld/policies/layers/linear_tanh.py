@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from warpworld.policies.layers.linear_relu import linear_relu
 from warpworld.policies.layers.precision import in_float32
 
 Pointwise = Callable[..., Tensor]
+APART = [False]  # whether a layer and its tanh are two operations on the cpu, too
 PROBE_ERROR = 1e-5  # of numbers around 1; a product in bfloat16 would be off by more than 1e-3
 
 
@@ -60,9 +62,19 @@ def linear_tanh(x: Tensor, weight: Tensor, bias: Tensor, kernels: LayerBackward 
         return gpu_layer(x, weight, bias, "tanh", kernels)
     on_cpu = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32 and x.numel() > 0
     is_plain = torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling()  # a graph for other programs to run
-    if not on_cpu or is_plain or pointwise() is None:
+    if not on_cpu or is_plain or APART[0] or pointwise() is None:
         return torch.tanh(F.linear(x, weight, bias))
     return _LinearTanh.apply(x.reshape(-1, x.shape[-1]), weight, bias).view(*x.shape[:-1], -1)
+
+
+@contextmanager
+def tanh_apart() -> Iterator[None]:
+    """Let a linear layer and its tanh be two operations on the cpu meanwhile, as they are on a GPU, for a forecast."""
+    before, APART[0] = APART[0], True
+    try:
+        yield
+    finally:
+        APART[0] = before
 
 
 @functools.cache

@@ -39,10 +39,13 @@ class Finals:
         """Values at their rows and envs: (T, num_envs, ...) -> (k, ...), anything for places not in use."""
         return recorded[self.rows.clamp(max=len(recorded) - 1), self.envs]
 
-    def placed(self, found: Tensor, num_rows: int, num_envs: int) -> Tensor:
-        """Place one entry (k, ...) of each final step at its row and env: (num_rows, num_envs, ...), 0 elsewhere."""
-        everywhere = found.new_zeros(num_rows + 1, num_envs, *found.shape[1:])
-        everywhere[self.rows, self.envs] = found
+    def placed(self, found: Tensor, num_rows: int, num_envs: int, place: Tensor | None = None) -> Tensor:
+        """Place one entry (k, ...) of each final step at its row and env: (num_rows, num_envs, ...), 0 elsewhere.
+
+        A ``place`` of a row more, (num_rows + 1, num_envs, ...), is written to, and keeps what it holds elsewhere.
+        """
+        everywhere = found.new_zeros(num_rows + 1, num_envs, *found.shape[1:]) if place is None else place
+        everywhere[self.rows, self.envs] = found.to(everywhere.dtype)
         return everywhere[:num_rows]
 
     def of_envs(self, envs: range) -> Finals:

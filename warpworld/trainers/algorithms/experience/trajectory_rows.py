@@ -77,29 +77,52 @@ def step_values(seen: Trajectories, policy: Policy) -> Tensor:
 
 
 @spanned(VALUES)
-def ends_of(seen: Trajectories, policy: Policy) -> dict[str, Any]:
+def ends_of(seen: Trajectories, policy: Policy, place: Tensor | None = None) -> dict[str, Any]:
     """Inputs of value targets besides the values: the arguments of ``gae`` and ``vtrace`` of these names.
 
     A recurrent policy evaluates what follows the last step, and final observations, with the states in which it acted.
+
+    Args:
+        seen: what was recorded.
+        policy: whose values follow.
+        place: (T + 1, num_envs, n) float32, where values of final observations are written, and which keeps what it
+            holds elsewhere; a single forward then values all that follows. None for new memory with zeros.
     """
+    next_value, truncated_values = _separately(seen, policy) if place is None else _at_once(seen, policy, place)
     return {
         "rewards": seen.counted_rewards,
         "terminated": seen.terminated,
         "truncated": seen.truncated,
         "agent_terminated": seen.agent_terminated,
         "agent_truncated": seen.agent_truncated,
-        "next_value": values_of(policy, seen.next_observations, seen.next_state, seen.next_critic_inputs),
-        "truncated_values": _truncated_values(seen, policy),
+        "next_value": next_value,
+        "truncated_values": truncated_values,
     }
 
 
-def _truncated_values(seen: Trajectories, policy: Policy) -> Tensor:
-    """(T, num_envs, n): the value of the final observation where an env was truncated, 0 elsewhere."""
+def _separately(seen: Trajectories, policy: Policy) -> tuple[Tensor, Tensor]:
+    """Values of what follows the last step, and of final observations, 0 where an env was not truncated."""
+    following = values_of(policy, seen.next_observations, seen.next_state, seen.next_critic_inputs)
     finals = seen.finals
     if len(finals.envs) == 0:
-        return torch.zeros_like(seen.rewards, memory_format=torch.contiguous_format)
+        return following, torch.zeros_like(seen.rewards, memory_format=torch.contiguous_format)
     found = values_of(policy, finals.observations, finals.states, finals.critic_inputs)
-    return finals.placed(found, *seen.rewards.shape[:2])
+    return following, finals.placed(found, *seen.rewards.shape[:2])
+
+
+def _at_once(seen: Trajectories, policy: Policy, place: Tensor) -> tuple[Tensor, Tensor]:
+    """Values of both, the final ones in ``place``, which keeps what it holds elsewhere."""
+    finals, num_envs = seen.finals, len(seen.next_observations)
+    if len(finals.envs) == 0:
+        return values_of(policy, seen.next_observations, seen.next_state, seen.next_critic_inputs), place[:-1]
+
+    def both(following: Tensor | None, final: Tensor | None) -> Tensor | None:
+        return None if following is None or final is None else torch.cat((following, final))
+
+    observations = torch.cat((seen.next_observations, finals.observations))
+    states, read = both(seen.next_state, finals.states), both(seen.next_critic_inputs, finals.critic_inputs)
+    found = values_of(policy, observations, states, read)
+    return found[:num_envs], finals.placed(found[num_envs:], len(seen.rewards), num_envs, place)
 
 
 @contextmanager

@@ -42,7 +42,13 @@ class TargetSettings(Protocol):
 
 
 class Estimates(ABC):
-    """GAE and V-trace of one group, from its rewards as they are learnt: scaled and cut off by the settings."""
+    """GAE and V-trace of one group, from its rewards as they are learnt: scaled and cut off by the settings.
+
+    Attributes:
+        place: (T + 1, num_envs, n) float32, where ``ends_of`` writes values of final observations; None for anywhere.
+    """
+
+    place: Tensor | None = None
 
     @abstractmethod
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:

@@ -18,6 +18,8 @@ SOURCE = Path(__file__).resolve().parent / "advantages.cu"
 class KernelEstimates(Estimates):
     """Estimates by a kernel that reads the recorded rewards and ends; of ``ends`` only the values are used.
 
+    Values of final observations that are at ``place`` already are not copied.
+
     Where the next rollout is recorded meanwhile, it reads copies of those of ``ends``.
 
     Args:
@@ -33,6 +35,7 @@ class KernelEstimates(Estimates):
         # arrays of the estimate
         names = ("values", "log_ratios", "final_values", "advantages", "returns")
         shapes: dict[str, tuple[int, ...]] = {**dict.fromkeys(names, per_step), "next_values": per_step[1:]}
+        shapes["final_values"] = (steps + 1, *per_step[1:])  # the last row is of places not in use
         self._names = {name: f"estimate_{name}_{group}" for name in shapes}
         for name, shape in shapes.items():
             world.add(Array(self._names[name], "float32", shape, "world", initial=0.0), kept="derived")
@@ -81,6 +84,7 @@ class KernelEstimates(Estimates):
             world.program([self._kernels.step(name, index=0)]) for name in ("estimate_gae", "estimate_vtrace")
         )
         self._arrays = {name: world[array] for name, array in (self._names | self._copied).items()}
+        self.place = self._arrays["final_values"]
 
     def gae(self, values: Tensor, ends: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
         """Implement ``Estimates``."""
@@ -96,7 +100,10 @@ class KernelEstimates(Estimates):
 
     def _take(self, ends: Mapping[str, Any], **given: Tensor) -> None:
         """Copy what networks gave into the store, and rewards and ends that the next rollout writes over."""
-        given |= {"next_values": ends["next_value"], "final_values": ends["truncated_values"]}
+        given |= {"next_values": ends["next_value"]}
         given |= {name: ends[name] for name in self._copied}
+        arrays, finals = self._arrays, ends["truncated_values"]
+        if finals.data_ptr() != arrays["final_values"].data_ptr():
+            arrays["final_values"][:-1].copy_(finals)
         for name, tensor in given.items():
-            self._arrays[name].copy_(tensor)
+            arrays[name].copy_(tensor)

@@ -71,7 +71,9 @@ class GAETargets(Targets):
     def experience(self) -> Experience:
         """Implement ``Targets``."""
         groups = zip(self.seen, self.estimates, strict=True)
-        return joined([self._rows(seen, ends_of(seen, self.acted), estimates) for seen, estimates in groups])
+        return joined(
+            [self._rows(seen, ends_of(seen, self.acted, estimates.place), estimates) for seen, estimates in groups]
+        )
 
     def evaluated_once(self) -> Batch:
         """``experience`` of a policy without memory, before the only step of an update.
@@ -90,7 +92,7 @@ class GAETargets(Targets):
         of_groups = values.detach().split([seen.log_probs.numel() for seen in self.seen])
         with span(RETURNS):
             found = [
-                estimates.gae(own.view(seen.log_probs.shape), ends_of(seen, self.policy))
+                estimates.gae(own.view(seen.log_probs.shape), ends_of(seen, self.policy, estimates.place))
                 for own, seen, estimates in zip(of_groups, self.seen, self.estimates, strict=True)
             ]
         advantages, returns = (torch.cat([each.flatten() for each in column]) for column in zip(*found, strict=True))
@@ -119,7 +121,7 @@ class VTraceTargets(GAETargets):
         if self.acted is not self.policy:
             return self._of_older_weights()
         for seen, estimates in zip(self.seen, self.estimates, strict=True):
-            ends = ends_of(seen, self.policy)
+            ends = ends_of(seen, self.policy, estimates.place)
             rows = self._rows(seen, ends, estimates)
             values = rows.rows.values
             targets = self._targets(rows, ends, estimates, values, torch.zeros_like(values))
@@ -133,7 +135,9 @@ class VTraceTargets(GAETargets):
         al. 2018, section 4.2).
         """
         groups = zip(self.seen, self.estimates, strict=True)
-        self._parts = [self._rows(seen, ends_of(seen, self.acted), estimates) for seen, estimates in groups]
+        self._parts = [
+            self._rows(seen, ends_of(seen, self.acted, estimates.place), estimates) for seen, estimates in groups
+        ]
         rows, (targets, log_ratios) = joined(self._parts), self._recomputed()
         weights = 1.0 if self.loss_has_ratio else log_ratios.exp().clamp(max=self.settings.rho_bar)
         return rows.with_columns(returns=targets, advantages=rows.rows.advantages * weights)
@@ -150,7 +154,9 @@ class VTraceTargets(GAETargets):
             log_ratios = log_probs - rows.rows.log_probs
             if rows.rows.mask is not None:  # what acts where no row counts is another policy
                 log_ratios = torch.where(rows.rows.mask, log_ratios, 0.0)
-            targets.append(self._targets(rows, ends_of(seen, self.policy), estimates, values, log_ratios))
+            targets.append(
+                self._targets(rows, ends_of(seen, self.policy, estimates.place), estimates, values, log_ratios)
+            )
             of_actions.append(log_ratios)
         return torch.cat(targets), torch.cat(of_actions)
 

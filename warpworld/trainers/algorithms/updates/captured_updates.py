@@ -18,6 +18,7 @@ from warpworld.trainers.algorithms.updates.gradients import Gradients, Steps
 from warpworld.trainers.algorithms.updates.learner import Learner
 from warpworld.trainers.algorithms.updates.minibatches import KeptMinibatches
 from warpworld.trainers.algorithms.updates.segments import KeptSegments
+from warpworld.trainers.algorithms.updates.summaries import Summariser, Summary
 from warpworld.trainers.algorithms.updates.together import Together
 from warpworld.trainers.algorithms.updates.update_parts import Part
 from warpworld.trainers.algorithms.updates.updates import Updates
@@ -60,6 +61,7 @@ class CapturedUpdates(Updates):
         self.name = "_".join(settings.groups)
         self._inputs = DeviceInputs(collector, self.name, needed, self._numbers, self._at_once)
         self._together = collector.shared(Together)
+        self._summariser = Summariser(self._together.summaries, self.passes, self._found)
         if not learner.may_end_early:  # between whose passes the host reads
             self._together.add(self)
         self._order = self._inputs.permutation if draws is None else self._inputs.uniform
@@ -99,9 +101,17 @@ class CapturedUpdates(Updates):
         self._begin_on_device()
         return self._begin_pass(self._at_once)
 
-    def end(self, steps: Steps | None) -> None:
+    def make_passes(self, steps: Steps | None) -> Summary | None:
         """Implement ``Joined``."""
-        self._parts(partial(self._end_pass, steps, self._at_once), self._at_once).run()
+        self._parts(partial(self._end_pass, steps, self._at_once), self._at_once).make_passes()
+        return self._summary() if self.passes.minibatches.total and self._summariser.is_able else None
+
+    def end(self, summary: Summary | None) -> None:
+        """Implement ``Joined``."""
+        if summary is None:
+            self._end()
+        else:
+            self._take_in()
 
     def _captured(self) -> Part:
         """The update, as graphs where they are wanted."""
@@ -140,10 +150,22 @@ class CapturedUpdates(Updates):
         is_plain = type(policy) is Policy and policy.critic_input is None and policy.central is None
         return is_single and is_plain and policy.value_scale is None
 
-    def _variances(self, returns: Tensor, values: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Implement ``Updates`` in few operations, where nothing may be read to the host."""
-        if mask is not None:
-            return super()._variances(returns, values, mask)
-        both = torch.stack((returns - values, returns))
-        unexplained, variance = (both - both[:, :1]).var(1, correction=0)  # 0 where no two numbers differ
-        return unexplained, variance
+    # ---- diagnostics -------------------------------------------------------------------------------------------------
+    def _note(self, found: Tensor, count: int) -> None:
+        """Implement ``Updates`` by a kernel."""
+        if self._summariser.is_able:
+            self._summariser.note(found, count, count == self.learner.num_epochs)
+        else:
+            super()._note(found, count)
+
+    def _summarise(self) -> None:
+        """Implement ``Updates`` by a kernel."""
+        if self._summariser.is_able:
+            self._together.summaries([self._summary()])
+        else:
+            super()._summarise()
+
+    def _summary(self) -> Summary:
+        """Diagnostics of the present update, for the kernel."""
+        rows = self.passes.minibatches.single_rows
+        return self._summariser.of_rows(rows.returns, self.learner.units.of_values(rows.values), rows.mask)

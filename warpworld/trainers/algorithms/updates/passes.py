@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
+from warpworld.policies.fused import DIAGNOSTICS
 from warpworld.trainers.algorithms.updates.minibatches import Epoch, Minibatches
 
 Permutations = torch.Generator | Callable[[Tensor], Tensor]
@@ -32,9 +33,18 @@ class Passes:
 
     def __init__(self, names: Sequence[str], like: Tensor) -> None:
         self.names = tuple(names)
-        self._done = torch.zeros(1, dtype=torch.int64, device=like.device)
-        self._found = like.new_zeros(3, len(self.names))
+        # one block of memory, which is emptied at once: how many passes are done, and three rows of diagnostics
+        size = torch.int64.itemsize + 3 * len(self.names) * like.dtype.itemsize
+        self._state = torch.zeros(size, dtype=torch.uint8, device=like.device)
+        self._done = self._state[: torch.int64.itemsize].view(torch.int64)
+        self._found = self._state[torch.int64.itemsize :].view(like.dtype).view(3, -1)
         self._sums, self._last, self._latest = self._found.unbind()
+
+    @property
+    def columns(self) -> list[int]:
+        """Place of each name among ``DIAGNOSTICS`` and a gradient's length behind them; none if a name is another."""
+        wide = (*DIAGNOSTICS, "grad_norm")
+        return [wide.index(name) for name in self.names] if set(self.names) <= set(wide) else []
 
     def tensors(self) -> list[Tensor]:
         """Tensors that a pass changes here."""
@@ -49,8 +59,7 @@ class Passes:
             recomputed: gives other value targets of all rows for another pass; None keeps those there are.
         """
         self.minibatches, self._permutations, self._recomputed = minibatches, permutations, recomputed
-        for tensor in self.tensors():
-            tensor.zero_()
+        self._state.zero_()
 
     def drop(self) -> None:
         """Free the rows after an update that used no CUDA graph."""
@@ -73,7 +82,9 @@ class Passes:
         return self.minibatches.shuffle(given, count)
 
     def end(self, rows: Tensor, count: int) -> None:
-        """End the passes that were shuffled, with the diagnostics of their minibatches, (minibatches, names)."""
+        """End the passes that were shuffled, with diagnostics of their minibatches, (minibatches, 7) or ``names``."""
+        if rows.shape[1] > len(self.names):
+            rows = torch.stack([rows[:, each] for each in self.columns], 1)
         means = rows.view(count, -1, len(self.names)).mean(1)
         self._last.copy_(means[-1])
         self._sums.add_(means[0] if count == 1 else means.sum(0))

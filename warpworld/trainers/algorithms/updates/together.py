@@ -12,6 +12,7 @@ from torch import Tensor
 
 from warpworld.trainers.algorithms.updates.gradients import Steps
 from warpworld.trainers.algorithms.updates.joint_passes import PassLaunches, launch_together
+from warpworld.trainers.algorithms.updates.summaries import Summaries, Summary
 from warpworld.trainers.collecting import Collector, Recorder
 from warpworld.trainers.spans import PASSES, UPDATE, span
 
@@ -31,8 +32,11 @@ class Joined(Protocol):
     def begin(self) -> Steps | None:
         """Put on the device what comes before the update's first passes, the same work in each call; gives these."""
 
-    def end(self, steps: Steps | None) -> None:
-        """Put the rest on the device, from what ``begin`` gave."""
+    def make_passes(self, steps: Steps | None) -> Summary | None:
+        """Put all passes on the device, from what ``begin`` gave; gives the diagnostics that are then to be found."""
+
+    def end(self, summary: Summary | None) -> None:
+        """Put the rest on the device, once the diagnostics that ``make_passes`` gave are found."""
 
     def written(self) -> list[Tensor]:
         """Tensors that it writes, besides arrays of the store."""
@@ -43,13 +47,14 @@ class Together(Recorder):
 
     Attributes:
         launches: of the passes of all policies, of updates that are begun elsewhere, too.
+        summaries: find diagnostics, likewise.
 
     Args:
         collector: of an unsealed world, whose algorithms share this object.
     """
 
     def __init__(self, collector: Collector) -> None:
-        self.launches = PassLaunches(collector.world)
+        self.launches, self.summaries = PassLaunches(collector.world), Summaries(collector.world)
         self._world, self._captures = collector.world, collector.graph_steps > 0
         self._known, self._due = list[Joined](), list[tuple[Joined, np.ndarray]]()
         self._is_open = False
@@ -106,9 +111,14 @@ class Together(Recorder):
                     passes.append(update.begin())
             with span(PASSES):
                 launch_together(passes)
+            summaries = list[Summary | None]()
             for update, steps in zip(updates, passes, strict=True):
                 with span(UPDATE, update.name):
-                    update.end(steps)
+                    summaries.append(update.make_passes(steps))
+            self.summaries(summaries)
+            for update, summary in zip(updates, summaries, strict=True):
+                with span(UPDATE, update.name):
+                    update.end(summary)
 
         written = [tensor for update in updates for tensor in update.written()]
         return self._world.capture_update(run, written) if self._captures else run

@@ -32,12 +32,16 @@ class UpdateParts:
 
     def run(self) -> None:
         """Do the update."""
+        self.make_passes()
+        self.last()
+
+    def make_passes(self) -> None:
+        """Make the first pass, and others while they are wanted."""
         self.first()
         for _ in range(1, self.passes):
             if self.is_enough is not None and self.is_enough():
                 break
             self.another()
-        self.last()
 
     def captured(self, capture: Callable[[Part], Part]) -> Part:
         """The update as CUDA graphs: a single one where nothing is read in between, else one of each part.

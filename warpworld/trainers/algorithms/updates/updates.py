@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from warpworld.policies import moments, variance_of
-from warpworld.policies.fused import DIAGNOSTICS, Shuffler, fused_variance
+from warpworld.policies.fused import Shuffler, fused_variance
 from warpworld.trainers.algorithms.experience import Experience
 from warpworld.trainers.algorithms.parameters import KLPenalty
 from warpworld.trainers.algorithms.targets import Estimates, Targets, ValueUnits
@@ -171,29 +171,36 @@ class Updates:
         return self._epoch(minibatches, self.passes.shuffle(count)) if minibatches.total else None
 
     def _end_pass(self, steps: Steps | None, count: int) -> None:
-        if steps is None:
-            return
-        found, names = steps(), self.passes.names
-        if found.shape[1] > len(names):
-            columns = [(*DIAGNOSTICS, "grad_norm").index(name) for name in names]
-            found = torch.stack([found[:, each] for each in columns], 1)
+        if steps is not None:
+            self._note(steps(), count)
+
+    def _note(self, found: Tensor, count: int) -> None:
+        """Take in the diagnostics of so many passes, as ``Passes.end`` does."""
         self.passes.end(found, count)
 
     def _end(self) -> None:
-        """Let what follows an update take it in, and leave the diagnostics at their place."""
-        minibatches = self.passes.minibatches
-        if minibatches.total == 0:
+        """Leave the diagnostics at their place, and let what follows an update take it in."""
+        if self.passes.minibatches.total == 0:
             self._found.zero_()
             return
-        # the coefficient of the next update's penalty, the normaliser of observations, and averaged weights
+        self._summarise()
+        self._take_in()
+
+    def _take_in(self) -> None:
+        """Let a penalty, the normaliser of observations and averaged weights take an update in."""
+        minibatches = self.passes.minibatches
         if self.learner.penalty is not None:
             self.learner.penalty.follow(self.passes.means_of_last()["approx_kl"])
         rows = minibatches.single_rows
         self.learner.take_in(rows.observations, minibatches.num_rows, rows.mask)
         if self.learner.average is not None:
             self.learner.average.follow()
-        # diagnostics, in the tensor that stays at its place: 1 is a perfect critic, 0 no better than a constant
+
+    def _summarise(self) -> None:
+        """Leave the diagnostics in the tensor that stays at its place."""
+        rows = self.passes.minibatches.single_rows
         values = self.learner.units.of_values(rows.values)
+        # 1 is a perfect critic, 0 no better than a constant
         unexplained, variance = self._variances(rows.returns, values, rows.mask)
         explained = torch.where(variance > 0, 1.0 - unexplained / variance, 0.0)
         found = {**self.passes.means(), "explained_variance": explained}
