@@ -39,7 +39,7 @@ class SwitchRiddle(Environment):
         return [Group("prisoner", self.params.prisoners, observation=MultiBinary(2), action=Discrete(3))]
 
     def arrays(self) -> Sequence[Array]:
-        """Who is in the room, the light, and who has been there."""
+        """The prisoner in the room, the light, and those who have been there."""
         last = self.params.prisoners - 1
         return [
             Array("room", "int32", per="env", bounds=(0, last), doc="number of the prisoner in it"),

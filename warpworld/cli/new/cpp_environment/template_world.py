@@ -36,7 +36,7 @@ class TemplateWorld(Environment):
         return [Group("player", 1, Box(0.0, 1.0, (2,)), Discrete(2))]
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
-        """What the player sees, as two bars."""
+        """Points of the turn and turns that have ended, as two bars."""
         points, turns = arrays["observations"][0]
         bars = [Rectangles(0.0, 2.0, points, 1.0, fill="player"), Rectangles(0.0, 0.0, turns, 1.0, fill="muted")]
         frame = Rectangles(0.0, 0.0, 1.0, 3.0, fill="ground", outline="grid", line_width=0.02)
