@@ -33,6 +33,7 @@ FEWER = {name: ["env.num_plans=8"] for name in ("homes", "pixels")}  # ways thro
     "name",
     [pytest.param(name, marks=pytest.mark.heavy) if name in FEWER else name for name in packaged_tables()],
 )
+@pytest.mark.usefixtures("optimised")  # ways through homes take long to find
 def test_packaged_tables(name: str) -> None:
     """Every task's config takes every override, and has the metric that it is judged by."""
     file, fewer = TableFile(name), FEWER.get(name, ())
