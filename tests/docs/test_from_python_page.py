@@ -16,6 +16,7 @@ from warpworld.report.recording import Recording
 PAGE = page("from-python")
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.heavy
 @pytest.mark.long
 @pytest.mark.cpu_backend
