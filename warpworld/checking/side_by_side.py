@@ -126,7 +126,7 @@ class CheckRun:
     def _make_replicas(self) -> Iterator[Replica]:
         for order, words in ((BACKWARD, "when agents run backward"), (SHUFFLED, "when agents run in a shuffled order")):
             checked = self._checked_world(order=order, watching=False)
-            advice = f"let the outcome not depend on which agent comes first: {self._why_no_order()}"
+            advice = f"let the outcome not depend on which agent comes first: {self._advice_on_order()}"
             yield Replica(checked, self._trace, "order", words, advice, rounds=True)
         alone = self._checked_world(num_envs=1, first_env=self._num_envs - 1, watching=False)
         advice = "let an env depend on nothing but itself; num_envs changes from run to run"
@@ -138,8 +138,8 @@ class CheckRun:
             advice = "use agent_id(), lane() and sync_env() instead of a thread's position in its block"
             yield Replica(packed, self._trace, "packing", words, advice, rounds=False)
 
-    def _why_no_order(self) -> str:
-        """What to do about the order of agents, or why there is none."""
+    def _advice_on_order(self) -> str:
+        """Advice on results that depend on the order of agents, or the reason why there is none."""
         if self._environment.host_code() is None:
             return "it is not defined on a GPU"
         return "let agent 0 call what changes an object, and sync_env() before others look"

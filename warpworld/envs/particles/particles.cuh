@@ -133,6 +133,12 @@ struct Row {
   }
 };
 
+// What an agent pays for leaving the square, along one axis.
+__device__ float outside(float x) {
+  const float far = fabsf(x);
+  return far < 0.9f ? 0.0f : far < 1.0f ? 10.0f * (far - 0.9f) : fminf(expf(2.0f * far - 2.0f), 10.0f);
+}
+
 __device__ void cut(const TimeLimit& limit) {
   const int env = env_id();
   if (lane() == 0) limit.truncated[env] = limit.timestep[env] >= limit.episode_length;

@@ -45,12 +45,6 @@ __device__ void look(const Plane& plane, const Seen& seen) {
   }
 }
 
-// What an agent pays for leaving the square, along one axis.
-__device__ float outside(float x) {
-  const float far = fabsf(x);
-  return far < 0.9f ? 0.0f : far < 1.0f ? 10.0f * (far - 0.9f) : fminf(expf(2.0f * far - 2.0f), 10.0f);
-}
-
 // How many adversaries touch an agent.
 __device__ int touches(const float2* position, int agent) {
   int count = 0;

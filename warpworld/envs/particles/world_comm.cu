@@ -73,12 +73,6 @@ __device__ void look(const Plane& plane, const Seen& seen, int word) {
   }
 }
 
-// What an agent pays for leaving the square, along one axis.
-__device__ float outside(float x) {
-  const float far = fabsf(x);
-  return far < 0.9f ? 0.0f : far < 1.0f ? 10.0f * (far - 0.9f) : fminf(expf(2.0f * far - 2.0f), 10.0f);
-}
-
 // The distance from the nearest of some places.
 __device__ float nearest(const float2* places, int count, float2 from) {
   float least = INFINITY;
