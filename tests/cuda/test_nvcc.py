@@ -79,7 +79,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "phantom_tic_tac_toe": [{}],
     "point_goal": [{}, {"goal_distance": (1.0, 4.0)}],
     "recall": [{}],
-    "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}],
+    "skirmish": [{}, {"scenario": "27m_vs_30m"}, {"scenario": "512m"}, {"scenario": "smacv2_5_units"}],
     "signalling": [{}],
     "switch_riddle": [{}, {"prisoners": 48}],
     "tic_tac_toe": [{}],

@@ -59,7 +59,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, goal_distance=(1.0, 4.0)),
     ],
     "recall": [dict(cues=3, delay=5)],
-    "skirmish": [dict(scenario="2m1g_vs_3z", map_width=12, map_height=8, episode_length=9)],
+    "skirmish": [
+        dict(scenario="2m1g_vs_3z", map_width=12, map_height=8, episode_length=9),
+        dict(scenario="smacv2_2_vs_3_units", map_width=12, map_height=8, episode_length=9),
+    ],
     "tag_gridworld": [
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=True),
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=False),
