@@ -55,7 +55,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "explorer": [{}, {"dtype": "float16"}],
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
-    "hanabi": [{}, {"players": 5}],
+    "hanabi": [{}, {"players": 5}, {"other_play": True}],
     "kuhn_poker": [{}],
     "leduc_poker": [{}],
     "minatar_asterix": [{}],

@@ -37,7 +37,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             randomize={"present_players": (1, 3), "present_food": (1, 2)},
         ),
     ],
-    "hanabi": [dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1)],
+    "hanabi": [
+        dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1),
+        dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1, other_play=True),
+    ],
     "minatar_asterix": [dict(episode_length=25)],
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],
