@@ -19,20 +19,24 @@ __device__ bool has_fire() {
   return false;
 }
 
-// A game that knows its file.
+// A game that knows its file, and makes its frames smaller.
 class Cartridge : public Game {
  public:
   void load(const uint8_t* from, size_t size) { Game::load((const char*)ROM, from, size); }
+
+  void show(uint8_t* seen) { shrinking.run(frame().data(), seen); }
+
+ private:
+  Shrinking shrinking{SCREEN[0], SCREEN[1], IMG_HEIGHT, IMG_WIDTH};
 };
 
 RESIDENT(Cartridge);
 
 // Writes the newest frame behind those of before.
-__device__ void show(Game& game, unsigned char* observations) {
-  thread_local Shrinking shrinking(SCREEN[0], SCREEN[1], IMG_HEIGHT, IMG_WIDTH);
+__device__ void show(Cartridge& game, unsigned char* observations) {
   unsigned char* seen = observations + (size_t)env_id() * STACK_NUM * PIXELS;
   memmove(seen, seen + PIXELS, (STACK_NUM - 1) * PIXELS);
-  shrinking.run(game.frame().data(), seen + (STACK_NUM - 1) * PIXELS);
+  game.show(seen + (STACK_NUM - 1) * PIXELS);
 }
 
 extern "C" __global__ void step(const uint64_t* residents, Rules rules, const int* actions, unsigned char* observations,

@@ -81,7 +81,9 @@ class Game {
 
   // The brighter of each pixel in the last two frames, (height, width).
   const std::vector<uint8_t>& frame() {
-    for (size_t k = 0; k < now.size(); ++k) now[k] = now[k] > before[k] ? now[k] : before[k];
+    uint8_t* __restrict last = now.data();  // no vector is made where bytes may be anything's
+    const uint8_t* __restrict other = before.data();
+    for (size_t k = 0, size = now.size(); k < size; ++k) last[k] = last[k] > other[k] ? last[k] : other[k];
     return now;
   }
 

@@ -56,8 +56,8 @@ def rom_of(game: str) -> Rom:
     ale, known = _ale(), known_games()
     if game in UNRESTORED:
         raise DeclarationError(
-            f"atari: game={game!r}: the library does not restore its states exactly. `name: external` with `library: ale`"
-            " plays it"
+            f"atari: game={game!r}: the library does not restore its states exactly. `name: external` plays it with "
+            "`library: ale`"
         )
     if game not in known:
         raise DeclarationError(
