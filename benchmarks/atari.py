@@ -1,8 +1,9 @@
 """Speed of an Atari game as a world of ours, beside EnvPool, ALE's vector environment and Gymnasium.
 
 ``python -m benchmarks.atari [--game GAME] [--envs N] [--threads N] [--seconds S]`` prints env steps a second, of four
-frames each and with the same grey pictures of 84 x 84. Systems take turns, and the median of the rounds counts for each.
-Beside it stands the time until the first observations of all games; the last line has what it takes to copy all states.
+frames each and with the same grey pictures of 84 x 84. Systems take turns, and the median of the rounds counts for
+each. Beside it stands the time until the first observations of all games; the last line has what a copy of all states
+takes.
 """
 
 from __future__ import annotations
