@@ -61,8 +61,8 @@ def rom_of(game: str) -> Rom:
         )
     if game not in known:
         raise DeclarationError(
-            f"atari: game={game!r} is no game of ale-py for one player.{suggest(game, known)} `warpworld.envs.atari."
-            f"installed.known_games()` lists all {len(known)}"
+            f"atari: game={game!r} is no game of ale-py for one player.{suggest(game, known)} It has {len(known)}: "
+            f"{', '.join(known)}"
         )
     path = _path(game)
     ale.ALEInterface.setLoggerMode(ale.LoggerMode.Error)
