@@ -55,7 +55,7 @@ setup(
         # The board's server: Starlette answers, Uvicorn listens; both are small, pure Python and widely used.
         "board": ["starlette>=0.37", "uvicorn>=0.29"],
         "adapters": ["dm-env>=1.6", "pettingzoo>=1.24", "stable-baselines3>=2.3"],
-        "external": ["ale-py>=0.11", "envpool>=1.1", "pettingzoo>=1.24"],
+        "external": ["ale-py>=0.12", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],
         "compiler": ["ziglang>=0.13"],
         # The site: Markdown as it is read on GitHub, an API reference from docstrings, notebooks as pages; Python 3.11.

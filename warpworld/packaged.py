@@ -79,7 +79,7 @@ CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"
 
 # Of warpworld too, but no world of its own.
 OTHERS = "others' environments"
-EXTERNAL = {"external": "warpworld.adapters.external.external"}
+EXTERNAL = {"atari": "warpworld.envs.atari.atari", "external": "warpworld.adapters.external.external"}
 
 
 def packaged_names() -> list[str]:

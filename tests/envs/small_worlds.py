@@ -37,7 +37,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             randomize={"present_players": (1, 3), "present_food": (1, 2)},
         ),
     ],
-    "hanabi": [dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1)],
+    "hanabi": [
+        dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1),
+        dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1, other_play=True),
+    ],
     "minatar_asterix": [dict(episode_length=25)],
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],
@@ -59,7 +62,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(num_plans=2, max_rooms=7, res=32, subsample=4, episode_length=9, goal_distance=(1.0, 4.0)),
     ],
     "recall": [dict(cues=3, delay=5)],
-    "skirmish": [dict(scenario="2m1g_vs_3z", map_width=12, map_height=8, episode_length=9)],
+    "skirmish": [
+        dict(scenario="2m1g_vs_3z", map_width=12, map_height=8, episode_length=9),
+        dict(scenario="smacv2_2_vs_3_units", map_width=12, map_height=8, episode_length=9),
+    ],
     "tag_gridworld": [
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=True),
         dict(num_taggers=4, grid_length=4, episode_length=9, use_full_observation=False),

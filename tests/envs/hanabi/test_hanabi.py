@@ -56,6 +56,54 @@ def test_games_are_the_oracles(game: str) -> None:
     assert ends.keys() == {"lost", "cards", "complete"} if game == "small" else ends
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("game", ["small", "mini"])
+def test_other_play_is_the_same_game_in_each_player_s_colours(game: str) -> None:
+    """An oracle's game for each player, with the deck and all choices in the order that the player has."""
+    world = dealt({**GAMES[game], "other_play": True}, num_envs=4, seed=3)
+    params = world.environment.params
+    players, first = params.players, 2 * params.hand
+    generator = np.random.default_rng(1)
+
+    def begun(env: int) -> list[Table]:
+        deck = [divmod(int(kind), params.ranks) for kind in world.data.numpy("deck")[env]]
+        orders = world.data.numpy("color_order")[env]
+        return [Table(params, [int(order[color]) * params.ranks + rank for color, rank in deck]) for order in orders]
+
+    def as_seen(choice: int, meant_by: np.ndarray, order: np.ndarray) -> int:
+        offset, color = divmod(choice - first, params.colors)
+        if choice < first or offset >= players - 1:
+            return choice
+        return first + offset * params.colors + int(order[np.flatnonzero(meant_by == color)[0]])
+
+    games = [begun(env) for env in range(4)]
+    revealed = ends = 0
+    for _ in range(150):
+        masks = [[masks_of(own)[player] for player, own in enumerate(tables)] for tables in games]
+        np.testing.assert_array_equal(world.data.numpy("action_mask"), masks)
+        orders, movers = world.data.numpy("color_order").copy(), world.data.numpy("to_move").copy()
+        made = act(world, chosen(world, generator))
+        revealed += sum(first <= choice < first + (players - 1) * params.colors for choice in made)
+        for env, choice in enumerate(made):
+            meant_by = orders[env, movers[env]]
+            rewards = [own.step(as_seen(choice, meant_by, orders[env, k])) for k, own in enumerate(games[env])]
+            np.testing.assert_array_equal(world.data.numpy("rewards")[env], rewards)
+        views = [[own.seen_by(player) for player, own in enumerate(tables)] for tables in games]
+        np.testing.assert_array_equal(seen(world), views)
+        for env in np.flatnonzero(world.data.numpy("terminated")):
+            games[env] = begun(env)
+            ends += 1
+    assert revealed > 50
+    assert ends > 4
+
+
+def test_all_orders_of_colours_have_the_same_probability() -> None:
+    world = dealt({**MINI, "other_play": True}, num_envs=2400, seed=1)
+    counts = Counter(tuple(order) for order in world.data.numpy("color_order").reshape(-1, 6).tolist())
+    assert len(counts) == 36, "each of the six orders of one player beside each of the other's"
+    assert max(abs(count - 2400 / 36) for count in counts.values()) < 5 * (2400 / 36) ** 0.5
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES)
 def test_games_are_the_learning_environment_s(game: str) -> None:

@@ -24,7 +24,7 @@ class Originals:
 
         self._jax, self._jnp = jax, jnp
         self.allies, self.enemies = (world.groups[name].size for name in ("ally", "enemy"))
-        kinds = jnp.asarray(world.data.numpy("army"), jnp.uint8)
+        kinds = jnp.asarray(np.maximum(world.data.numpy("army"), 0), jnp.uint8)  # those that are drawn come by follow
         self.env = SMAX(scenario=Scenario(kinds, self.allies, self.enemies, False, False), **options)
         assert list(self.env.unit_type_names) == [kind.name for kind in KINDS]
         self.keys = jax.random.split(jax.random.PRNGKey(0), world.num_envs)

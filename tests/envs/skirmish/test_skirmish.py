@@ -12,7 +12,7 @@ from tests.envs.skirmish.skirmish_oracle import Oracle
 from tests.packaged import packaged
 from tests.scripts import script_outputs
 from warpworld import World
-from warpworld.envs.skirmish.scenarios import NAMED, scenario_of
+from warpworld.envs.skirmish.scenarios import KINDS, NAMED, scenario_of
 from warpworld.envs.skirmish.skirmish import Skirmish
 from warpworld.errors import DeclarationError
 from warpworld.trainers.collecting.actor import Actor
@@ -212,12 +212,94 @@ def test_the_script_beats_random_units() -> None:
     assert lost > 0.95 * games
 
 
+# ---- sides that are drawn -------------------------------------------------------------------------------------------
+PUSHED = 1.0  # cells by which units that overlap at the start may be pushed, at most
+
+
+def starts(scenario: str, num_envs: int = 2000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Kinds (envs, units), places (envs, units, 2) from the middle of a map of 32 x 32, and which envs are mirrored."""
+    world = make(num_envs, scenario=scenario)
+    kinds = world.data.numpy("kind").copy()
+    places = np.stack([world.data.numpy("x"), world.data.numpy("y")], -1) - 16.0
+    np.testing.assert_array_equal(world.data.numpy("health"), np.array([kind.health for kind in KINDS])[kinds])
+    allies = world.groups["ally"].size
+    both = min(allies, world.groups["enemy"].size)
+    allied, hostile = places[:, :both], places[:, allies : allies + both]
+    apart = np.abs(allied * (-1.0, 1.0) - hostile).max((1, 2))
+    return kinds, places, apart < (1e-3 if len(kinds[0]) == 2 * both else PUSHED)
+
+
+def test_drawn_sides_are_of_the_same_kinds() -> None:
+    kinds, _, _ = starts("smacv2_5_units")
+    np.testing.assert_array_equal(kinds[:, :5], kinds[:, 5:])
+    counts = np.bincount(kinds[:, :5].ravel(), minlength=len(KINDS))
+    expected = 2000 * 5 / len(KINDS)
+    assert (np.abs(counts - expected) < 5 * expected**0.5).all()
+    assert np.abs(np.corrcoef(kinds[:, :5].T) - np.eye(5)).max() < 0.1
+
+
+@pytest.mark.parametrize("scenario", ["smacv2_3_vs_5_units", "smacv2_5_vs_3_units"])
+def test_the_larger_side_s_other_units_are_drawn_on_their_own(scenario: str) -> None:
+    kinds, places, is_mirrored = starts(scenario)
+    allies = scenario_of(scenario).allies
+    np.testing.assert_array_equal(kinds[:, :3], kinds[:, len(allies) : len(allies) + 3])
+    others = kinds[:, 3:5] if len(allies) == 5 else kinds[:, 6:8]
+    assert len(np.unique(others, axis=0)) == len(KINDS) ** 2
+    sides = np.where(np.arange(8) < len(allies), -1.0, 1.0)
+    assert (places[is_mirrored, :, 0] * sides > -PUSHED).all()
+
+
+def test_half_of_the_drawn_sides_are_mirrored_in_all_of_their_halves() -> None:
+    _, places, is_mirrored = starts("smacv2_5_units")
+    assert abs(is_mirrored.mean() - 0.5) < 0.06
+    allied = places[is_mirrored, :5]
+    assert (allied[..., 0] < PUSHED).all()
+    assert np.abs(allied.mean((0, 1)) - (-8.0, 0.0)).max() < 0.6
+    assert (np.abs(allied).max((0, 1)) > 15.5).all()
+
+
+def test_the_other_drawn_sides_are_inside_and_around() -> None:
+    _, places, is_mirrored = starts("smacv2_5_units")
+    sides = places[~is_mirrored].reshape(-1, 2, 5, 2)
+    are_allies_inside = np.abs(sides[:, 0]).max((1, 2)) < np.abs(sides[:, 1]).max((1, 2))
+    assert abs(are_allies_inside.mean() - 0.5) < 0.1
+    inside = np.where(are_allies_inside[:, None, None], sides[:, 0], sides[:, 1])
+    around = np.where(are_allies_inside[:, None, None], sides[:, 1], sides[:, 0])
+    # a side that is around by less than its noise is taken for the other
+    assert np.abs(inside).max() < 2.0 + PUSHED
+    out = np.abs(around)
+    assert np.abs(out[..., 0] - out[..., 1]).max() < 4.0 + PUSHED
+    assert abs(out.mean() - 8.0) < 0.6
+    assert out.max() > 16.5, "some start beyond the edge"
+    one_part = np.sign(around[:, 1:]) == np.sign(around[:, :1])
+    far = out.min((1, 2)) > 3.0
+    assert abs(one_part[far].all(-1).mean() - 0.25) < 0.05
+    together = np.abs(around[:, 1:] - around[:, :1])[far][one_part[far].all(-1)]
+    assert together.max() < 4.0 + 2 * PUSHED
+
+
+def test_who_starts_beyond_the_edge_dies_in_the_first_step() -> None:
+    world = make(500, scenario="smacv2_10_units")
+    places = np.stack([world.data.numpy("x"), world.data.numpy("y")], -1)
+    is_out = (places <= 0).any(-1) | (places >= 32).any(-1)
+    for name in ("ally", "enemy"):
+        world[f"actions_{name}"].fill_(STOP)
+    world.step()
+    ended = (world["terminated"] | world["truncated"]).numpy()
+    dead = world.data.numpy("health") <= 0
+    assert is_out.sum() > 100
+    assert dead[~ended][is_out[~ended]].all()
+    assert not dead[~ended][~is_out[~ended]].all()
+
+
 # ---- scenarios ------------------------------------------------------------------------------------------------------
 def test_scenarios_are_read() -> None:
     assert scenario_of("2s3z").allies == scenario_of("2s3z").enemies == (2, 2, 3, 3, 3)
     assert scenario_of("1M1g_vs_2h").enemies == (5, 5)
     sizes = [(len(scenario_of(name).allies), len(scenario_of(name).enemies)) for name in NAMED]
-    assert sizes == [(3, 3), (8, 8), (25, 25), (5, 5), (8, 8), (5, 6), (10, 11), (27, 30), (3, 5), (8, 9), (6, 8)]
+    listed = [(3, 3), (8, 8), (25, 25), (5, 5), (8, 8), (5, 6), (10, 11), (27, 30), (3, 5), (8, 9), (6, 8)]
+    assert sizes == [*listed, (5, 5), (10, 10), (20, 20)]
+    assert scenario_of("smacv2_2_vs_3_units").enemies == (-1, -1, -1)
 
 
 KINDS_KNOWN = "m (marine), M (marauder), s (stalker), z (zealot), g (zergling), h (hydralisk)"
@@ -229,16 +311,20 @@ NAMES_KNOWN = "SMAX's: " + ", ".join(NAMED)
     [
         (
             dict(scenario="5m_v_6m"),
-            "scenario='5m_v_6m': expected numbers of units such as 2s3z, or both sides as in 5m_vs_6m. Did you mean "
+            "scenario='5m_v_6m': expected numbers of units such as 2s3z, both sides as in 5m_vs_6m, or "
+            "drawn units as in smacv2_5_units. Did you mean "
             f"'5m_vs_6m'? {NAMES_KNOWN}",
         ),
         (
             dict(scenario=""),
-            f"scenario='': expected numbers of units such as 2s3z, or both sides as in 5m_vs_6m. {NAMES_KNOWN}",
+            "scenario='': expected numbers of units such as 2s3z, both sides as in 5m_vs_6m, or "
+            "drawn units as in smacv2_5_units. " + NAMES_KNOWN,
         ),
         (dict(scenario="2s3q"), f"scenario='2s3q': 'q' is no kind of unit, expected {KINDS_KNOWN}"),
         (dict(scenario="0m"), "scenario='0m': 0 units of kind 'm', expected 1 to 1024"),
         (dict(scenario="512m_vs_513m"), "scenario='512m_vs_513m': 1025 units, expected 1024 at most"),
+        (dict(scenario="smacv2_0_units"), "scenario='smacv2_0_units': 0 units, expected 1 to 1024 on a side"),
+        (dict(scenario="smacv2_600_units"), "scenario='smacv2_600_units': 1200 units, expected 1024 at most"),
         (dict(map_width=4), "map_width=4: expected 8 to 4096"),
         (dict(episode_length=0), "episode_length=0: expected 1 to 2^31 - 1"),
         (dict(cooldown_noise=2.0), "cooldown_noise=2.0: expected 0 to 1"),

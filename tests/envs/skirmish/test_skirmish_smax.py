@@ -15,7 +15,7 @@ from warpworld import World
 
 pytest.importorskip("jaxmarl", reason="no JaxMARL here: pip install jaxmarl")
 pytestmark = pytest.mark.slow
-SCENARIOS = ("2s3z", "5m_vs_6m", "3s5z_vs_3s6z", "6h_vs_8z", "27m_vs_30m", "2M3g_vs_1M2g1h")
+SCENARIOS = ("2s3z", "5m_vs_6m", "3s5z_vs_3s6z", "6h_vs_8z", "27m_vs_30m", "2M3g_vs_1M2g1h", "smacv2_5_units")
 TOLERANCE = 1e-4
 NO_NOISE = {"cooldown_noise": 0.0}
 

@@ -12,6 +12,8 @@
 // - The game ends when all fireworks are complete, when the last life is gone, which takes all that was scored, or after one
 //   more turn of each player once the deck is empty. All players earn what the score gains.
 // - A choice that is not legal ends the game as the last life does.
+// - With OTHER_PLAY (Hu et al. 2020), each player sees the colours in an order of its own, which is drawn in each episode, and its
+//   choices are meant in that order: players cannot agree on what a colour means.
 //
 // Arrays: deck (envs, DECK) kinds of cards, RANKS * colour + rank, in the order in which they are dealt; dealt (envs,) how many
 // were; hands (envs, PLAYERS, HAND) places in the deck, the oldest card first, NO_CARD behind the last one; known_colors,
@@ -19,7 +21,8 @@
 // fireworks (envs, COLORS) ranks that are complete; discards (envs, KINDS) cards of each kind; information, lives (envs,)
 // tokens; turns_left (envs,) after the deck is empty; to_move (envs,) who moves next; score (envs,); last_choice (envs,) of the
 // player before, or NO_CHOICE; last_card (envs,) the kind that it played or discarded; last_outcome (envs,) places that a hint
-// was about, or SCORED and GAINED; observations (envs, PLAYERS, OBSERVATION_SIZE) and action_mask (envs, PLAYERS, CHOICES) of
+// was about, or SCORED and GAINED; color_order (envs, PLAYERS, COLORS) where each player sees each colour, in other-play;
+// observations (envs, PLAYERS, OBSERVATION_SIZE) and action_mask (envs, PLAYERS, CHOICES) of
 // sight.cuh; rewards (envs, PLAYERS); terminated (envs,).
 #include "sight.cuh"
 
@@ -110,8 +113,8 @@ __device__ void make(const Game& game, int player, int choice) {
 }
 
 // This thread's player moves: rewards for all, and whether the game is over.
-__device__ void move(const Game& game, const Result& result, int choice) {
-  const int player = agent_id(), before = game.score[env_id()];
+__device__ void move(const Game& game, const Result& result, int chosen) {
+  const int player = agent_id(), before = game.score[env_id()], choice = choice_meant(game, player, chosen);
   if (game.dealt[env_id()] == DECK) game.turns_left[env_id()] -= 1;
   if (is_legal(game, player, choice)) {
     make(game, player, choice);
@@ -146,6 +149,19 @@ __device__ void shuffle(unsigned char* deck) {
   }
 }
 
+// The colours in an order for this thread's player, each order with the same probability.
+__device__ void order_colors(const Game& game) {
+  Random random = Random::of(agent_id());
+  unsigned char* order = game.color_order + (size_t)agent_index() * COLORS;
+#pragma unroll 1
+  for (int color = 0; color < COLORS; ++color) {  // takes the place of one before it, or its own
+    const int other = (int)random.below((unsigned)color + 1u);
+    order[color] = (unsigned char)color;
+    order[color] = order[other];
+    order[other] = (unsigned char)color;
+  }
+}
+
 __device__ void deal(const Game& game) {
   shuffle(deck_of(game));
   game.dealt[env_id()] = 0;
@@ -174,6 +190,7 @@ extern "C" __global__ void step(Game game, const int* actions, Result result, bo
 extern "C" __global__ void reset(Game game, bool* observations, bool* action_mask) {
   if (!is_active()) return;  // guard
   if (agent_id() == 0) deal(game);
+  if (OTHER_PLAY) order_colors(game);
   sync_env();  // orders the deal before all look
   show(game, observations, action_mask);
 }

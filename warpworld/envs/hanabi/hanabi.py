@@ -34,7 +34,7 @@ class Hanabi(Environment):
     source = "hanabi.cu"
     compile_time = (
         *("colors", "ranks", "hand_size", "max_information_tokens", "max_life_tokens"),
-        "lowest_rank_copies",
+        *("lowest_rank_copies", "other_play"),
     )
 
     @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Hanabi(Environment):
         max_information_tokens: Annotated[int, Range(0, 64)] = 8  # at the start, and at most
         max_life_tokens: Annotated[int, Range(1, 64)] = 3  # cards that are played in vain until the game is lost
         lowest_rank_copies: Annotated[int, Range(1, 3)] = 3  # cards of each colour's lowest rank; 2 in mini-Hanabi
+        other_play: bool = False  # each player sees the colours in an order of its own, drawn in each episode
 
         def __post_init__(self) -> None:
             most = min(MOST_CARDS, self.deck // self.players)
@@ -92,6 +93,9 @@ class Hanabi(Environment):
             Array("turns_left", "int32", per="env", bounds=(0, p.players), doc="turns once the deck is empty"),
             Array("to_move", "int32", per="env", bounds=(0, p.players - 1), doc="the player who moves next"),
             Array("score", "int32", per="env", bounds=(0, kinds), metric="last", doc="cards in fireworks; 0 once lost"),
+            Array(
+                "color_order", "uint8", (p.colors,), bounds=(0, p.colors - 1), doc="where each is seen, in other-play"
+            ),
             Array("last_choice", "int32", per="env", doc="of the player before, -1 before the first move"),
             Array("last_card", "uint8", per="env", bounds=card, doc="the kind that it played or discarded"),
             Array("last_outcome", "uint8", per="env", doc="places that a hint was about; 1 scored, 2 gained a token"),

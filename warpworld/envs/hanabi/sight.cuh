@@ -28,7 +28,7 @@ __device__ bool* show_hands(const Game& game, int player, bool* seen) {
     const int other = player_at(player, offset);
 #pragma unroll 1
     for (int place = 0; place < HAND; ++place, seen += KINDS) {
-      if (holds(game, other, place)) seen[kind_of(game, other, place)] = true;
+      if (holds(game, other, place)) seen[kind_seen(game, player, kind_of(game, other, place))] = true;
     }
   }
 #pragma unroll 1
@@ -36,17 +36,24 @@ __device__ bool* show_hands(const Game& game, int player, bool* seen) {
   return seen;
 }
 
-__device__ bool* show_board(const Game& game, bool* seen) {
+__device__ bool* show_board(const Game& game, int player, bool* seen) {
   seen = thermometer(seen, DECK - game.dealt[env_id()], DECK - PLAYERS * HAND);
 #pragma unroll 1
-  for (int color = 0; color < COLORS; ++color, seen += RANKS) {
-    if (fireworks_of(game)[color] > 0) seen[fireworks_of(game)[color] - 1] = true;
+  for (int color = 0; color < COLORS; ++color) {
+    const int reached = fireworks_of(game)[color];
+    if (reached > 0) seen[color_seen(game, player, color) * RANKS + reached - 1] = true;
   }
+  seen += KINDS;
   seen = thermometer(seen, game.information[env_id()], MAX_INFORMATION_TOKENS);
   seen = thermometer(seen, game.lives[env_id()], MAX_LIFE_TOKENS);
 #pragma unroll 1
-  for (int kind = 0; kind < KINDS; ++kind) seen = thermometer(seen, discards_of(game)[kind], copies(kind % RANKS));
-  return seen;
+  for (int color = 0; color < COLORS; ++color) {
+    bool* of_color = seen + color_seen(game, player, color) * (DECK / COLORS);
+    const unsigned char* count = discards_of(game) + color * RANKS;
+#pragma unroll 1
+    for (int rank = 0; rank < RANKS; ++rank) of_color = thermometer(of_color, count[rank], copies(rank));
+  }
+  return seen + DECK;
 }
 
 __device__ bool* show_last_move(const Game& game, int player, bool* seen) {
@@ -60,14 +67,14 @@ __device__ bool* show_last_move(const Game& game, int player, bool* seen) {
       const bool is_play = choice >= FIRST_PLAY;
       seen[MOVE + !is_play] = true;
       seen[PLACE + choice % HAND] = true;
-      seen[CARD + game.last_card[env_id()]] = true;
+      seen[CARD + kind_seen(game, player, game.last_card[env_id()])] = true;
       seen[EFFECT] = is_play && (outcome & SCORED) != 0;
       seen[EFFECT + 1] = is_play && (outcome & GAINED) != 0;
     } else {
       const Hint hint = hint_of(choice);
       seen[MOVE + 2 + hint.is_rank] = true;
       seen[TARGET + player_at(from, hint.offset)] = true;
-      seen[(hint.is_rank ? RANK : COLOR) + hint.value] = true;
+      seen[hint.is_rank ? RANK + hint.value : COLOR + color_seen(game, player, hint.value)] = true;
 #pragma unroll 1
       for (int place = 0; place < HAND; ++place) seen[TOUCHED + place] = (outcome >> place & 1) != 0;
     }
@@ -86,9 +93,10 @@ __device__ void show_knowledge(const Game& game, int player, bool* seen) {
 #pragma unroll 1
       for (int color = 0; color < COLORS; ++color) {
         const bool may_be = (colors >> color & 1) != 0;
+        const int shown = color_seen(game, player, color);
 #pragma unroll 1
-        for (int rank = 0; rank < RANKS; ++rank) seen[color * RANKS + rank] = may_be && (ranks >> rank & 1) != 0;
-        seen[KINDS + color] = may_be && (colors & SHOWN) != 0;
+        for (int rank = 0; rank < RANKS; ++rank) seen[shown * RANKS + rank] = may_be && (ranks >> rank & 1) != 0;
+        seen[KINDS + shown] = may_be && (colors & SHOWN) != 0;
       }
 #pragma unroll 1
       for (int rank = 0; rank < RANKS; ++rank) {
@@ -115,7 +123,7 @@ __device__ void show_choices(const Game& game, int player, bool* mask) {
 #pragma unroll 1
     for (int place = 0; place < HAND; ++place) {
       if (!holds(game, other, place)) continue;
-      colors |= 1u << kind_of(game, other, place) / RANKS;
+      colors |= 1u << color_seen(game, player, kind_of(game, other, place) / RANKS);
       ranks |= 1u << kind_of(game, other, place) % RANKS;
     }
     bool *of_colors = mask + FIRST_COLOR + (offset - 1) * COLORS, *of_ranks = mask + FIRST_RANK + (offset - 1) * RANKS;
@@ -131,7 +139,7 @@ __device__ void show(const Game& game, bool* observations, bool* action_mask) {
   const int player = agent_id();
   bool* seen = observations + (size_t)agent_index() * OBSERVATION_SIZE;
   memset(seen, 0, OBSERVATION_SIZE);
-  seen = show_board(game, show_hands(game, player, seen));
+  seen = show_board(game, player, show_hands(game, player, seen));
   show_knowledge(game, player, show_last_move(game, player, seen));
   show_choices(game, player, action_mask + (size_t)agent_index() * CHOICES);
 }

@@ -23,7 +23,7 @@ constexpr int CHOICES = FIRST_RANK + (PLAYERS - 1) * RANKS, NO_CHOICE = -1;
 constexpr unsigned SCORED = 1, GAINED = 2;  // what a card that is played may do
 
 struct Game {
-  unsigned char *deck, *hands, *known_colors, *known_ranks, *fireworks, *discards, *last_card, *last_outcome;
+  unsigned char *deck, *hands, *known_colors, *known_ranks, *fireworks, *discards, *last_card, *last_outcome, *color_order;
   int *dealt, *to_move, *turns_left, *information, *lives, *score, *last_choice;
 };
 
@@ -45,6 +45,20 @@ __device__ int kind_of(const Game& game, int player, int place) { return deck_of
 // The player at a distance, clockwise.
 __device__ int player_at(int player, int offset) { return (player + offset) % PLAYERS; }
 
+// Where a player sees the colours: in other-play each has an order of its own, which the arrays of the game do not know.
+__device__ const unsigned char* order_of(const Game& game, int player) {
+  return game.color_order + (PLAYERS * env_id() + player) * COLORS;
+}
+
+// A colour, or a kind of cards, as a player sees it.
+__device__ int color_seen(const Game& game, int player, int color) {
+  return OTHER_PLAY ? order_of(game, player)[color] : color;
+}
+
+__device__ int kind_seen(const Game& game, int player, int kind) {
+  return color_seen(game, player, kind / RANKS) * RANKS + kind % RANKS;
+}
+
 // What a choice reveals, and to whom: a colour or a rank to the player at an offset of 1 or more.
 struct Hint {
   bool is_rank;
@@ -55,6 +69,15 @@ __device__ Hint hint_of(int choice) {
   const bool is_rank = choice >= FIRST_RANK;
   const int values = is_rank ? RANKS : COLORS, number = choice - (is_rank ? FIRST_RANK : FIRST_COLOR);
   return Hint{is_rank, 1 + number / values, number % values};
+}
+
+// The choice of a player in the game's colours.
+__device__ int choice_meant(const Game& game, int player, int choice) {
+  if (!OTHER_PLAY || choice < FIRST_COLOR || choice >= FIRST_RANK) return choice;
+  const Hint hint = hint_of(choice);
+  int color = 0;
+  while (order_of(game, player)[color] != hint.value) ++color;
+  return choice - hint.value + color;
 }
 
 // The places of cards that a hint to a player is about, a bit for each.

@@ -50,38 +50,63 @@ LETTERS = "".join(kind.letter for kind in KINDS)
 NAMED = (
     *("3m", "8m", "25m", "2s3z", "3s5z", "5m_vs_6m", "10m_vs_11m", "27m_vs_30m"),
     *("3s_vs_5z", "3s5z_vs_3s6z", "6h_vs_8z"),
+    *("smacv2_5_units", "smacv2_10_units", "smacv2_20_units"),
 )
 _SIDE = r"(?:\d+[A-Za-z])+"
 _SCENARIO = re.compile(rf"({_SIDE})(?:_vs_({_SIDE}))?")
+_DRAWN = re.compile(r"smacv2_(\d+)(?:_vs_(\d+))?_units")
+DRAWN = -1  # in place of a kind: drawn in each episode, as are the starts of both sides
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Kinds of the allies and of the enemies, as places in ``KINDS``."""
+    """Kinds of the allies and of the enemies, as places in ``KINDS``; all are ``DRAWN``, or none."""
 
     allies: tuple[int, ...]
     enemies: tuple[int, ...]
 
+    @property
+    def possible_kinds(self) -> tuple[int, ...]:
+        """Kinds that units may be of."""
+        units = {*self.allies, *self.enemies}
+        return tuple(range(len(KINDS))) if DRAWN in units else tuple(sorted(units))
+
 
 def scenario_of(name: str) -> Scenario:
-    """Read a name such as "2s3z", with which both sides are equal, or "5m_vs_6m".
+    """Read a name such as "2s3z", with which both sides are equal, "5m_vs_6m", or "smacv2_5_units".
 
     Raises:
         DeclarationError: it is no such name, knows no such kind, or has too many units.
     """
+    scenario = _drawn(name) or _listed(name)
+    if scenario is None:
+        raise DeclarationError(
+            f"scenario={name!r}: expected numbers of units such as 2s3z, both sides as in 5m_vs_6m, or drawn units"
+            f" as in smacv2_5_units.{suggest(name, NAMED)} SMAX's: {', '.join(NAMED)}"
+        )
+    units = len(scenario.allies) + len(scenario.enemies)
+    if units > MAX_THREADS_PER_ENV:
+        raise DeclarationError(f"scenario={name!r}: {units} units, expected {MAX_THREADS_PER_ENV} at most")
+    return scenario
+
+
+def _drawn(name: str) -> Scenario | None:
+    match = _DRAWN.fullmatch(name)
+    if match is None:
+        return None
+    allies, enemies = (int(number) for number in (match.group(1), match.group(2) or match.group(1)))
+    for number in (allies, enemies):
+        if not 1 <= number <= MAX_THREADS_PER_ENV:
+            raise DeclarationError(f"scenario={name!r}: {number} units, expected 1 to {MAX_THREADS_PER_ENV} on a side")
+    return Scenario((DRAWN,) * allies, (DRAWN,) * enemies)
+
+
+def _listed(name: str) -> Scenario | None:
     match = _SCENARIO.fullmatch(name)
     if match is None:
-        raise DeclarationError(
-            f"scenario={name!r}: expected numbers of units such as 2s3z, or both sides as in 5m_vs_6m."
-            f"{suggest(name, NAMED)} SMAX's: {', '.join(NAMED)}"
-        )
+        return None
     allies = _side(name, match.group(1))
-    enemies = _side(name, match.group(2)) if match.group(2) else allies
-    if len(allies) + len(enemies) > MAX_THREADS_PER_ENV:
-        raise DeclarationError(
-            f"scenario={name!r}: {len(allies) + len(enemies)} units, expected {MAX_THREADS_PER_ENV} at most"
-        )
-    return Scenario(allies, enemies)
+    return Scenario(allies, _side(name, match.group(2)) if match.group(2) else allies)
 
 
 def _side(name: str, text: str) -> tuple[int, ...]:

@@ -8,6 +8,7 @@
 // apart at once.
 #include "attack.cuh"
 #include "skirmish.cuh"
+#include "starts.cuh"
 
 constexpr int TICKS = 8;
 constexpr float TICK = 0.0625f;  // seconds
@@ -264,8 +265,8 @@ extern "C" __global__ void step(Units units, Seen seen, Rules rules, Ends ends, 
   look_around(field, units, seen);
 }
 
-// Both sides start in a square of their own, left and right. `army` has the kinds; a goal is the start of a unit, turned
-// around the middle of the map.
+// Puts units where they start. `army` has the kinds, or -1 where sides are drawn; a goal is the start of a unit, turned around
+// the middle of the map.
 extern "C" __global__ void reset(Units units, Seen seen, const int* army, float* goal_x, float* goal_y, bool* won) {
   if (!is_active()) return;  // guard
   ENV_SHARED(Field, fields, 1);
@@ -273,15 +274,12 @@ extern "C" __global__ void reset(Units units, Seen seen, const int* army, float*
   const float width = (float)seen.map_width, height = (float)seen.map_height;
   pad(field);
   for (int unit = lane(); unit < NUM_AGENTS; unit += num_lanes()) {
-    Random random = Random::of(unit);
+    const Start start = start_of(army[unit], unit, width, height);
     const int i = first_unit() + unit, slot = slot_of(unit);
-    units.kind[i] = army[unit];
-    field.x[slot] = width * (is_ally(unit) ? 0.25f : 0.75f) + random.uniform(-2.0f, 2.0f);
-    field.y[slot] = height * 0.5f + random.uniform(-2.0f, 2.0f);
-    field.moving.x[slot] = field.x[slot];
-    field.moving.y[slot] = field.y[slot];
-    field.moving.kind[slot] = army[unit];
-    units.health[i] = MOST_HEALTH[army[unit]];
+    units.kind[i] = field.moving.kind[slot] = start.kind;
+    field.x[slot] = field.moving.x[slot] = start.x;
+    field.y[slot] = field.moving.y[slot] = start.y;
+    units.health[i] = MOST_HEALTH[start.kind];
     units.cooldown[i] = 0.0f;
     units.last_action[i] = STOP;
   }

@@ -38,7 +38,7 @@ class Skirmish(Environment):
     class Params:
         """Parameters of skirmish; their defaults are SMAX's."""
 
-        scenario: str = "2s3z"  # 2 stalkers and 3 zealots on either side; or as in 5m_vs_6m: allies, then enemies
+        scenario: str = "2s3z"  # 2 stalkers, 3 zealots on either side; 5m_vs_6m: allies, then enemies; smacv2_5_units
         map_width: Annotated[int, Range(8, LARGEST_MAP)] = 32  # cells
         map_height: Annotated[int, Range(8, LARGEST_MAP)] = 32  # cells
         episode_length: Annotated[int, Range(1, 2**31 - 1)] = 100  # steps until the time limit
@@ -81,7 +81,7 @@ class Skirmish(Environment):
             Array("goal_x", "float32", doc="where the script walks while it sees no opponent, cells"),
             Array("goal_y", "float32", doc="the same"),
             Array("won", "bool", per="env", metric="last", doc="the enemy is dead, and some ally is not"),
-            _table("army", "int32", kinds, "kinds at the start"),
+            _table("army", "int32", kinds, "kinds at the start; -1: drawn"),
             _table("ranges", "float32", np.stack([_column("reach"), _column("sight")]), "of each kind: reach, sight"),
         ]
 
@@ -90,7 +90,7 @@ class Skirmish(Environment):
         columns = {"SPEED": "speed", "SIGHT": "sight", "RADIUS": "radius", "RELOAD": "reload", "MOST_HEALTH": "health"}
         floats = {name: _column(field) for name, field in columns.items()}
         ends = {"REACH_ENDS": _ends(_column("reach")), "SIGHT_ENDS": _ends(_column("sight"))}
-        room = 2.0 * _column("radius")[[*self.scenario.allies, *self.scenario.enemies]].max(keepdims=True)
+        room = 2.0 * _column("radius")[[*self.scenario.possible_kinds]].max(keepdims=True)
         return {**floats, **ends, "WIDEST_ROOM": room, "DAMAGE": _column("damage").astype(np.int32)}
 
     def phases(self) -> Sequence[Phase | Kernel]:

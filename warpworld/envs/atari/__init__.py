@@ -1,0 +1,1 @@
+"""Atari 2600 games by the Arcade Learning Environment."""
