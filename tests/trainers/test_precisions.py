@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from warpworld.cli.main import main
-from warpworld.config.sections import TrainerConfig
-from warpworld.errors import ConfigError
+from warpworld.config import RunConfig, config_from_dict
+from warpworld.environment import get_environment
+from warpworld.errors import ConfigError, DeviceError
 from warpworld.managers import products as found_products
 from warpworld.managers.products import describe_products, products_of
 from warpworld.trainers import precisions, trainer
@@ -18,7 +19,11 @@ from warpworld.trainers.precisions import check_precision
 
 pytestmark = pytest.mark.cpu_backend
 
-BF16 = TrainerConfig(num_envs=1, num_steps=1, total_env_steps=1, device="cpu", precision="bf16")
+
+def asking(precision: str = "bf16", device: str = "cpu") -> RunConfig:
+    """A run's configuration."""
+    trainer = {"num_envs": 1, "num_steps": 4, "total_env_steps": 4, "device": device, "precision": precision}
+    return config_from_dict({"name": "cartpole", "trainer": trainer, "policy": {"agent": {}}})
 
 
 def has_flags(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,7 +43,7 @@ def test_processors_that_multiply_in_bfloat16(flags: str, found: str, monkeypatc
     has_flags(flags, monkeypatch)
     assert products_of(torch.device("cpu"), "bf16") == (True, found)
     assert describe_products("bf16").startswith(f"on cpu, {found}")
-    check_precision(BF16)
+    check_precision(asking())
 
 
 @pytest.mark.long
@@ -57,7 +62,7 @@ def test_another_processor_is_refused_before_anything_is_built(
         "error: trainer.precision is bf16, but the processor, Old 100, has no products of bfloat16: none of "
         "avx512_bf16, amx_bf16, bf16 is among its flags; set it to float32"
     )
-    check_precision(BF16.model_copy(update={"precision": "float32"}))
+    check_precision(asking("float32"))
 
 
 @pytest.mark.parametrize(("precision", "products"), [("bf16", "bfloat16"), ("tf32", "TF32")])
@@ -65,7 +70,7 @@ def test_another_processor_is_refused_before_anything_is_built(
 def test_a_gpu_multiplies_in_them_from_ampere_on(
     capability: tuple[int, int], precision: str, products: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = BF16.model_copy(update={"precision": precision})
+    settings = asking(precision)
     opened = SimpleNamespace(device=torch.device("cuda", 0))
     monkeypatch.setattr(precisions, "open_backend", lambda name: opened)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
@@ -91,6 +96,22 @@ def test_a_processor_has_no_products_of_tf32(
         "error: trainer.precision is tf32, but the processor, New 100, has no products of TF32: only GPUs have them; "
         "set it to float32"
     )
+
+
+def test_a_world_of_the_cpu_alone_does_not_ask_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    has_flags("avx512_bf16", monkeypatch)
+    asked: list[str] = []
+
+    def opened(device: str) -> SimpleNamespace:
+        asked.append(device)
+        return SimpleNamespace(device=torch.device("cpu"))
+
+    monkeypatch.setattr(precisions, "open_backend", opened)
+    monkeypatch.setattr(get_environment("cartpole"), "devices", ("cpu",))
+    check_precision(asking(device="auto"))
+    assert asked == ["cpu"]
+    with pytest.raises(DeviceError, match=r"environment 'cartpole' is C\+\+ that only a CPU can run"):
+        check_precision(asking(device="cuda"))
 
 
 def test_another_precision_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

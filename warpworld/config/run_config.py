@@ -47,6 +47,15 @@ class RunConfig(Section):
         """The run's environment, with its parameters."""
         return get_environment(self.name)(**self.env)
 
+    @property
+    def device(self) -> str:
+        """The device that the run's world asks for: ``trainer.device``, or the only one that the environment runs on.
+
+        Raises:
+            DeviceError: ``trainer.device`` is one that it does not run on.
+        """
+        return get_environment(self.name).allowed_device(self.trainer.device)
+
     def scheduled_values(self, env_steps: int) -> dict[str, float]:
         """Values that the section ``schedules`` gives after ``env_steps`` env steps, by array."""
         return {name: value_at(schedule, env_steps) for name, schedule in self.schedules.items()}

@@ -8,7 +8,7 @@ from functools import partial
 
 import torch
 
-from warpworld.config import TrainerConfig
+from warpworld.config import RunConfig, TrainerConfig
 from warpworld.errors import ConfigError
 from warpworld.managers.devices import open_backend
 from warpworld.managers.products import NAMES, products_of
@@ -16,21 +16,22 @@ from warpworld.policies import FLOAT32, products
 from warpworld.runs import processor_name
 
 
-def check_precision(trainer: TrainerConfig) -> None:
+def check_precision(config: RunConfig) -> None:
     """Refuse a precision that the device of a run does not have, before anything is built.
 
     Raises:
         ConfigError: names the device, and what it lacks.
         DeviceError: the device cannot be used.
     """
-    if trainer.precision == FLOAT32:
+    precision = config.trainer.precision
+    if precision == FLOAT32:
         return
-    device = open_backend(trainer.device).device
-    has, what = products_of(device, trainer.precision)
+    device = open_backend(config.device).device
+    has, what = products_of(device, precision)
     if not has:
         raise ConfigError(
-            f"trainer.precision is {trainer.precision}, but {_named(device)} has no products of "
-            f"{NAMES[trainer.precision]}: {what}; set it to float32"
+            f"trainer.precision is {precision}, but {_named(device)} has no products of {NAMES[precision]}: {what}; "
+            "set it to float32"
         )
 
 

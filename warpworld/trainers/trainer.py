@@ -109,7 +109,7 @@ class Trainer:
     def _build(self, config: RunConfig, initial_weights: bool) -> None:
         """Make whatever compiles; no process waits for another meanwhile."""
         trainer = config.trainer
-        check_precision(trainer)
+        check_precision(config)
         # world, policies and algorithms
         self.world = build_world(config, processes=self.processes)
         self._products = products_of_run(trainer, self.world.device)

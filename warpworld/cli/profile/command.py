@@ -68,7 +68,7 @@ def _profile(arguments: argparse.Namespace) -> int:
     # a config without an end
     name, *overrides = arguments.words
     config = load_endless(name, [*overrides, *option_overrides(arguments)])
-    tune_for_cpu(open_backend(config.trainer.device).device)
+    tune_for_cpu(open_backend(config.device).device)
     # the measurement
     found = profile(config, arguments.seconds)
     sentences = advice(found, config)

@@ -52,7 +52,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     # the config
     name, *overrides = arguments.words
     config = load_config(name, [*overrides, *option_overrides(arguments)])
-    tune_for_cpu(open_backend(config.trainer.device).device)
+    tune_for_cpu(open_backend(config.device).device)
     # the search
     search = Search(config, arguments.seconds, arguments.keep_batch, available_cores())
     for tried in search.run():
