@@ -21,6 +21,7 @@ from warpworld.trainers.state import (
     set_random_state,
     set_threads,
 )
+from warpworld.world import OUTSIDE_SIZE, World
 
 if TYPE_CHECKING:
     from warpworld.trainers.trainer import Trainer
@@ -162,7 +163,7 @@ class Checkpoints:
         # counters, and replays
         trainer.continue_from(state["iteration"], state["env_steps"], state["seconds"])
         self._past.load(state, past)
-        if not trainer.world.environment.resumable:
+        if not trainer.world.environment.resumable or _are_lost(trainer.world):
             self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -210,3 +211,8 @@ class Checkpoints:
             run.save_ending(trainer.ending)
             self._past.note_older(run)
             self._keep_past(run)
+
+
+def _are_lost(world: World) -> bool:
+    """Whether a checkpoint held no states of envs that the store does not hold either."""
+    return OUTSIDE_SIZE in world and not bool(world[OUTSIDE_SIZE].any())

@@ -14,6 +14,7 @@ from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, FunctionManager, RunKernel
 from warpworld.world.env_indices import EnvIndices, Envs, EnvSelection, last_of_each
+from warpworld.world.outside_states import OutsideStates
 from warpworld.world.residents import Residents
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class EnvStates:
         data: a sealed store.
         kernels: ``World.kernels``.
         program: ``World.program``.
-        residents: objects of envs, whose states the store gets where they are read.
+        residents: objects of envs, or what these keep elsewhere, whose states the store gets where they are read.
 
     Raises:
         BuildError: the kernels do not compile.
@@ -47,7 +48,7 @@ class EnvStates:
         data: DataManager,
         kernels: Callable[..., FunctionManager],
         program: Callable[[list[RunKernel]], Callable[[], None]],
-        residents: Residents | None = None,
+        residents: Residents | OutsideStates | None = None,
     ) -> None:
         import torch
 

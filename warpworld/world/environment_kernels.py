@@ -13,6 +13,7 @@ from warpworld.errors import BindError
 from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar, Step
 from warpworld.managers.spellings import stem
 from warpworld.world.kernel_constants import macros_of
+from warpworld.world.outside_states import OutsideStates, add_outside_arrays
 from warpworld.world.residents import Residents, add_resident_arrays, resident_kernels
 
 # Kernels that are compiled behind the file of an environment whose envs have objects.
@@ -28,7 +29,7 @@ class EnvironmentKernels:
 
     Attributes:
         functions: of the file.
-        residents: the objects of envs, once they are made.
+        residents: the objects of envs once they are made, or what envs keep outside of the store.
 
     Args:
         backend: what compiles them.
@@ -71,9 +72,12 @@ class EnvironmentKernels:
         if self.functions is not None:
             _check_residents(environment, self.functions)
         self._has_residents = bool(environment.resident_bytes)
-        self.residents: Residents | None = None
+        self._outside = environment if environment.outside_bytes else None
+        self.residents: Residents | OutsideStates | None = None
         if self._has_residents:
             add_resident_arrays(data, environment.resident_bytes)
+        if self._outside is not None:
+            add_outside_arrays(data, environment.outside_bytes)
 
     @property
     def names(self) -> Collection[str] | None:
@@ -134,14 +138,16 @@ class EnvironmentKernels:
                 self._log_readings(self.functions, kernel)
             self.functions.build([*kernels, *scripts, *(resident_kernels() if self._has_residents else [])])
 
-    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> Residents | None:
-        """Prepare the objects of envs, once the file is built and the store sealed; None where envs have none.
+    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> Residents | OutsideStates | None:
+        """Prepare what holds states of envs beside the store, once the file is built and the store sealed; or None.
 
         Args:
             program: ``World.program``.
         """
         if self._has_residents and self.functions is not None:
             self.residents = Residents(self._data, self.functions, program)
+        elif self._outside is not None:
+            self.residents = OutsideStates(self._data, self._outside)
         return self.residents
 
     def destroy_residents(self) -> None:

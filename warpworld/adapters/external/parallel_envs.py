@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from warpworld.adapters.external.agents import Agents
 from warpworld.adapters.external.calls import NOT_YET, Calling, End, Observations, Outcome, StepRows, made, of_env
 from warpworld.adapters.external.forms import late_mask
 from warpworld.adapters.external.results import RESET, STEP, Place, by_agent, flag, infos_by_agent, number, results
+from warpworld.adapters.external.states import StateError, check_lists, fill, of_an_env, put, taken
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
@@ -26,6 +27,8 @@ class ParallelEnvs:
         num_envs: how many.
         where: library and environment, for messages.
     """
+
+    stateless = ""
 
     def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
         self._envs = made(make, num_envs, where)
@@ -128,6 +131,38 @@ class ParallelEnvs:
             self._legal[env, self._agents.places[agent]] = legal
             if "action_mask" not in self.requested and not legal.all():
                 raise late_mask(str(Place(self._where, env, agent)))
+
+    def save(self, envs: Sequence[int]) -> list[bytes]:
+        """Take the states of envs, with what agents see and may do, and who takes part."""
+        found = []
+        for env in envs:
+            with of_an_env(env):
+                found.append(taken(self._whole(env)))
+        return found
+
+    def _whole(self, env: int) -> list[Any]:
+        return [
+            self._envs[env],
+            self._seen[env],
+            self._live[env],
+            sorted(self._gone[env], key=repr),
+            self._legal[env].copy(),
+        ]
+
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back."""
+        for env, state in zip(envs, states, strict=True):
+            with of_an_env(env):
+                self._load(env, state)
+
+    def _load(self, env: int, state: bytes) -> None:
+        found = put(self._whole(env), state)
+        check_lists([found], (object, dict, list, list, np.ndarray))
+        each, self._seen[env], self._live[env], gone, legal = found
+        self._gone[env] = set(gone)
+        fill({"": self._legal}, env, {"": legal})
+        if each is not self._envs[env]:
+            raise StateError("it is of another class of envs")
 
     def close(self) -> None:
         """Let go of the envs."""

@@ -11,13 +11,14 @@ from warpworld.adapters.external.agents import single_group
 from warpworld.adapters.external.calls import Calling, Observations, Outcome
 from warpworld.adapters.external.forms import ObservationForm, form_for, mask_in, mask_row, shown
 from warpworld.adapters.external.results import RESET, STEP, Place, ends_of, ids_of, info_of, results, rewards_of
+from warpworld.adapters.external.states import NoStates
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 
 PLAYER = "player"  # the group of all players
 
 
-class PlayerPools:
+class PlayerPools(NoStates):
     """A pool that resets ended envs in the next step, which then belongs to no player.
 
     Where players take turns, all see the env and are paid in each step. The mask of those that wait allows nothing,
@@ -28,6 +29,8 @@ class PlayerPools:
         num_envs: envs in it.
         where: library and environment, for messages.
     """
+
+    stateless = "EnvPool gives no states of its envs"
 
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._where = pool, where

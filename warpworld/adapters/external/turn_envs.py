@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from warpworld.adapters.external.agents import Agents
 from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, attribute, made, of_env
 from warpworld.adapters.external.results import Place, by_agent, flag, infos_by_agent, number
+from warpworld.adapters.external.states import StateError, check_lists, fill, of_an_env, put, taken
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
@@ -27,6 +28,7 @@ class TurnEnvs:
     """
 
     requested: tuple[str, ...]
+    stateless = ""
 
     def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
         self._envs = made(make, num_envs, where)
@@ -171,6 +173,31 @@ class TurnEnvs:
         self._legal[env, self._agents.places[agent]] = self._agents.legal(
             env, agent, self._observed(env, agent), self._infos(env).get(agent)
         )
+
+    def save(self, envs: Sequence[int]) -> list[bytes]:
+        """Take the states of envs, with what agents see and may do, and who takes part."""
+        found = []
+        for env in envs:
+            with of_an_env(env):
+                found.append(taken(self._whole(env)))
+        return found
+
+    def _whole(self, env: int) -> list[Any]:
+        return [self._envs[env], self._seen[env], self._live[env], self._legal[env].copy()]
+
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back."""
+        for env, state in zip(envs, states, strict=True):
+            with of_an_env(env):
+                self._load(env, state)
+
+    def _load(self, env: int, state: bytes) -> None:
+        found = put(self._whole(env), state)
+        check_lists([found], (object, dict, list, np.ndarray))
+        each, self._seen[env], self._live[env], legal = found
+        fill({"": self._legal}, env, {"": legal})
+        if each is not self._envs[env]:
+            raise StateError("it is of another class of envs")
 
     def close(self) -> None:
         """Let go of the envs."""

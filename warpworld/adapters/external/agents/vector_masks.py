@@ -40,6 +40,15 @@ class VectorMasks:
         """(num_envs, 1, choices) bool, of the observations that were handed out last; None if there are no masks."""
         return self._last if self.there_are else None
 
+    def rows(self, env: int) -> list[np.ndarray]:
+        """What is legal in an env, for ``set_rows``."""
+        return [self._last[env].copy(), self._begun[env].copy()]
+
+    def set_rows(self, env: int, rows: Any) -> None:
+        """Write back what ``rows`` returned, of this env or another."""
+        self._last, self._begun = np.array(self._last), np.array(self._begun)
+        self._last[env], self._begun[env] = rows
+
     def begin(self, observations: Any, infos: Any) -> None:
         """Take what a reset returned; envs that were not reset in it keep theirs."""
         if not self._has_begun:

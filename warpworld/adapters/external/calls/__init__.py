@@ -1,13 +1,16 @@
 """Calls into a library's code: envs made, reset and stepped, and errors that name the call."""
 
 from warpworld.adapters.external.calls.calling import Calling, attribute, of_env, quietly, row_of
+from warpworld.adapters.external.calls.checked_env import LOAD_ERROR, STATE
 from warpworld.adapters.external.calls.checked_making import checked_envs
 from warpworld.adapters.external.calls.ends import NOT_YET, End, StepRows
 from warpworld.adapters.external.calls.envs import Envs, Observations, Outcome
 from warpworld.adapters.external.calls.making import environments_module, imported, made, making
 
 __all__ = [
+    "LOAD_ERROR",
     "NOT_YET",
+    "STATE",
     "Calling",
     "End",
     "Envs",
