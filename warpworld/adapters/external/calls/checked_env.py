@@ -58,7 +58,10 @@ class CheckedEnv(gymnasium.Wrapper):
         self._choices = range(int(space.start), int(space.start + space.n)) if is_choice else range(0)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        """Reset the env, and check what it returns."""
+        """Reset the env, and check what it returns; its spaces get the seed too, since envs may sample from them."""
+        if seed is not None:
+            self.env.action_space.seed(seed)
+            self.env.observation_space.seed(seed)
         given = self.env.reset(seed=seed, options=options)
         with _Reporting():
             observation, info = results(given, RESET_OF_ONE, "reset()")
