@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import torch
 
 _SEEDS = 2**31  # libraries take seeds below it
+_NEW, _BEGUN = b"n", b"b"  # in front of states: taken before the first reset, or after it
 _TRIED: dict[tuple[str, str, str], tuple[str, int]] = {}  # by library, id and options: what a trial found of states
 
 
@@ -79,7 +80,7 @@ class External(Environment):
         self._taken = {group.name: [space for _, space in leaves(group.callers_action)] for group in self._groups}
         self._envs: Envs | None = None
         self._parts: Parts | None = None  # the same, if they are several
-        self._seed, self._has_begun = 0, False
+        self._num_envs, self._seed, self._has_begun = 0, 0, False
 
     def _opened(self, num_envs: int, seed: int) -> Envs:
         given = self.params
@@ -93,7 +94,7 @@ class External(Environment):
         """Make the library's envs; env i has the seed ``seed + first_env + i``."""
         if self._envs is not None:
             raise DeclarationError("external: its envs belong to a world already; make another External for this one")
-        self._seed = (seed + first_env) % _SEEDS
+        self._num_envs, self._seed = num_envs, (seed + first_env) % _SEEDS
         if self.params.parts == 1:
             self._envs = self._opened(num_envs, self._seed)
             return
@@ -121,24 +122,28 @@ class External(Environment):
     def save_envs(self, envs: Sequence[int]) -> list[bytes]:
         """Take states of the library's envs."""
         assert self._envs is not None
-        if not self._has_begun:
-            return [b""] * len(envs)
+        mark = _BEGUN if self._has_begun else _NEW
         try:
-            return self._envs.save(envs)
+            return [mark + state for state in self._envs.save(envs)]
         except StateError as error:
+            if not self._has_begun:  # an env that cannot say it yet begins by a reset with its seed
+                return [b""] * len(envs)
             raise StoreError(f"{self._where}: the state of an env cannot be taken any more: {error}") from error
 
     def load_envs(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
-        """Put states back; where all are empty, the next reset begins the first episodes."""
+        """Put states back; of those from before the first reset, the next reset begins the first episodes."""
         assert self._envs is not None
-        if not any(states):
+        marks, given = {state[:1] for state in states} or {b""}, [state[1:] for state in states]
+        if marks == {b""}:
             self._has_begun = False
             return
-        if not self._has_begun:  # so that there is something that takes them
+        if len(marks) > 1 or not marks <= {_NEW, _BEGUN} or (marks == {_NEW} and len(envs) < self._num_envs):
+            raise StoreError(f"{self._where}: states cannot be put back: some are from before the first reset")
+        if not self._has_begun and marks == {_BEGUN}:  # so that there is something that takes them
             self._envs.reset(self._seed)
-            self._has_begun = True
+        self._has_begun = marks == {_BEGUN}
         try:
-            self._envs.load(envs, states)
+            self._envs.load(envs, given)
         except StateError as error:
             raise StoreError(f"{self._where}: a state cannot be put back: {error}") from error
 

@@ -11,7 +11,7 @@ from warpworld.adapters.external.agents import VectorMasks, single_group
 from warpworld.adapters.external.calls import Calling, Observations, Outcome, quietly, row_of
 from warpworld.adapters.external.forms import ObservationForm, shown
 from warpworld.adapters.external.results import RESET, Place, results, step_of
-from warpworld.adapters.external.states import check_lists, fill, put, taken
+from warpworld.adapters.external.states import check_lists, fill, of_an_env, put, taken
 from warpworld.adapters.external.vector_states import VectorStates
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
@@ -133,8 +133,11 @@ class VectorEnvs:
 
     def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
         """Put states back."""
-        rows = [put(None, state) for state in states]
-        check_lists(rows, (bytes, dict, bool, list, list))
+        rows = []
+        for env, state in zip(envs, states, strict=True):
+            with of_an_env(env):
+                rows.append(put(None, state))
+                check_lists(rows[-1:], (bytes, dict, bool, list, list))
         self._states.put(envs, [row[0] for row in rows])
         self._now = {key: np.array(part) for key, part in self._now.items()}
         self._ended = np.array(self._ended)

@@ -10,6 +10,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, Vecto
 
 from warpworld.adapters.external.calls import LOAD_ERROR, STATE, Calling, quietly
 from warpworld.adapters.external.states import StateError, of_an_env, put, states_itself, taken
+from warpworld.errors import DeclarationError
 
 
 class VectorStates:
@@ -58,12 +59,12 @@ class VectorStates:
 
     def _asked(self, env: int) -> bytes | str:
         """What a vector environment with ``get_state(env)`` returns."""
-        with Calling(self._where, "get_state", action=env):
-            state = self._envs.get_state(env)
         try:
+            with Calling(self._where, "get_state", action=env):
+                state = self._envs.get_state(env)
             return taken(state)
-        except StateError as error:
-            return f"what get_state() returned: {error}"
+        except (DeclarationError, StateError) as error:
+            return f"get_state(): {error}"
 
     def put(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
         """Put states back.

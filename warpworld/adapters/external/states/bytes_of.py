@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 
 import numpy as np
 
 _KINDS = "biufcmMSU"  # of dtypes whose values are plain bytes
+_DTYPE = re.compile(rf"[<>|=][{_KINDS}]\d{{1,5}}(\[\w{{1,10}}\])?")
 _FLOAT = struct.Struct("<d")
 
 
@@ -142,12 +144,11 @@ class ByteReader:
         """Read a dtype of plain values."""
         text = self.text()
         try:
-            dtype = np.dtype(text)
-        except TypeError as error:
-            raise StateError(f"it names a dtype '{text}'") from error
-        if dtype.kind not in _KINDS:
-            raise StateError(f"it names a dtype '{text}'")
-        return dtype
+            if _DTYPE.fullmatch(text):
+                return np.dtype(text)
+        except (TypeError, ValueError) as error:
+            raise StateError(f"it names a dtype {text!r}") from error
+        raise StateError(f"it names a dtype {text[:20]!r}")
 
     def array(self) -> np.ndarray:
         """Read an array."""

@@ -23,6 +23,7 @@ _KEPT: tuple[type, ...] = (
     logging.LoggerAdapter, staticmethod, classmethod, property, range, slice, type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 _HEAP_TYPE = 1 << 9  # a flag of classes that were made while Python runs
+_POINTER = tuple.__itemsize__  # bytes
 _SHOWS = ("pygame", "pyglet", "matplotlib", "PIL", "moviepy")  # packages whose objects show envs and change none
 BIT_GENERATORS = {kind.__name__: kind for kind in (
     np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64,
@@ -48,11 +49,15 @@ def name_of(cls: type) -> str:
 @_kept_by_class
 def is_written_in_python(cls: Any) -> bool:
     """Whether a class and its bases are, so that their objects hold nothing but attributes."""
-    return all(
-        base is object
-        or (base.__flags__ & _HEAP_TYPE and not isinstance(vars(base).get("__new__"), types.BuiltinFunctionType))
-        for base in cls.__mro__
-    )
+    return all(base is object or (base.__flags__ & _HEAP_TYPE and _adds_attributes_only(base)) for base in cls.__mro__)
+
+
+def _adds_attributes_only(cls: type) -> bool:
+    """Whether objects of a class are no larger than those of its base, but for attributes; in C they may hold more."""
+    own = [name for name, member in vars(cls).items() if isinstance(member, types.MemberDescriptorType)]
+    places = len(own) + sum(name in vars(cls) for name in ("__dict__", "__weakref__"))
+    by_c = isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType)
+    return not by_c and cls.__basicsize__ - (cls.__base__ or object).__basicsize__ <= _POINTER * places
 
 
 def kept(value: Any) -> str | None:

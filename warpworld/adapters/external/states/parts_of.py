@@ -27,12 +27,12 @@ def check_lists(rows: Sequence[Any], kinds: tuple[type, ...]) -> None:
 
 
 def fill(arrays: Mapping[str, np.ndarray], env: int, rows: Mapping[str, Any]) -> None:
-    """Write an env's rows into arrays of all envs.
+    """Write an env's rows into arrays of all envs; there are none of an env that has not been reset.
 
     Raises:
         StateError: there are other rows, or rows of another shape or dtype.
     """
-    for key, array in arrays.items():
+    for key, array in arrays.items() if rows else ():
         row = rows.get(key)
         if not isinstance(row, np.ndarray) or row.shape != array.shape[1:] or row.dtype != array.dtype:
             raise StateError("what its env showed has another shape or dtype")

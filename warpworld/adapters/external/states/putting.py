@@ -33,7 +33,7 @@ from warpworld.adapters.external.states.kinds import (
 from warpworld.adapters.external.states.taking import FORMAT, versions
 
 _NONE = object()  # in place of what a target does not have
-_DEEPEST = 250
+_DEEPEST = 110  # values within each other
 
 
 def put(target: Any, state: bytes) -> Any:
@@ -78,7 +78,7 @@ class _Putting(ByteReader):
         packages = [entry.rpartition(" ")[0] for entry in named.split(", ")]
         own = versions(name for name in packages if name in sys.modules)
         if named != own:
-            raise StateError(f"it was taken with {named}, and these envs are of {own or 'none of these'}")
+            raise StateError(f"it was taken with {' '.join(named.split())}, and these envs are of {own or 'others'}")
 
     def value(self, target: Any = _NONE) -> Any:
         """Read anything that a state holds; of the target is used what fits."""
@@ -174,7 +174,7 @@ class _Putting(ByteReader):
         self._held[place] = found
         for _ in range(self.length()):
             key = _hashable(self.value())
-            dict.__setitem__(found, key, self.value(old.get(key, _NONE)))
+            found[key] = self.value(old.get(key, _NONE))
         return found
 
     def byte_array(self, _: Any) -> Any:

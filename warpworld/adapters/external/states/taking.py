@@ -30,7 +30,7 @@ from warpworld.adapters.external.states.kinds import (
 
 FORMAT = 1  # of states
 _OURS = ("warpworld", "numpy", "builtins")  # packages whose versions a state does not name
-_DEEPEST = 200  # containers within containers
+_DEEPEST = 100  # containers within containers
 
 
 def taken(value: Any) -> bytes:
@@ -227,9 +227,7 @@ class _Taking(ByteWriter):
     def _game(self, ale: Any) -> None:
         """Append what ALE's core holds, its random numbers too."""
         if ale.getFloat("repeat_action_probability") > 0.0:
-            raise StateError(
-                "ALE's states lack the action that a sticky one repeats; only repeat_action_probability=0 has states"
-            )
+            raise StateError("ALE's states lack the action that sticky actions repeat; set repeat_action_probability=0")
         self.tag("A")
         self.blob(ale.cloneSystemState().serialize())
 
