@@ -200,6 +200,8 @@ def written(*entries: str | int) -> bytes:
         (written("k", "builtin_function_or_method posix system"), "where these envs have a Many"),
         (written("p", "posix:system", "N"), "it has a posix.system, which these envs do not have there"),
         (written("d", "dict", "N", 1, "l", 0, "N"), "it has a list as a key"),
+        (written("l", 1, "d", "defaultdict", "m", 0, 0), "it has a mapping that calls what these envs do not have there"),
+        (written("d", "defaultdict", "k", "type subprocess Popen", 0), "where these envs have a NoneType"),
         (written("d", "UserDict", "N", 0), "it has a mapping of the kind 'UserDict'"),
         (written("m", 7), "it refers to a value that it lacks"),
         (written("a", "w", "|O", 1, 1, 1, 0, "xy"), "it names a dtype '|O'"),

@@ -32,6 +32,8 @@ from warpworld.adapters.external.states.kinds import (
 )
 from warpworld.adapters.external.states.taking import FORMAT, versions
 
+_DAMAGE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+_MAKERS = {kept(kind): kind for kind in (bool, int, float, str, list, tuple, dict, set, frozenset, deque, Counter)}
 _NONE = object()  # in place of what a target does not have
 _DEEPEST = 110  # values within each other
 
@@ -51,7 +53,12 @@ def put(target: Any, state: bytes) -> Any:
     """
     reader = _Putting(state)
     reader.check_versions()
-    value = reader.value(target)
+    try:
+        value = reader.value(target)
+    except StateError:
+        raise
+    except _DAMAGE as error:
+        raise StateError(f"it is damaged: {' '.join(str(error).split())}") from error
     if not reader.is_read:
         raise StateError("it has bytes behind its end")
     for finish in reader.unfinished:
@@ -114,6 +121,8 @@ class _Putting(ByteReader):
         name, own = self.text(), None if target is _NONE else kept(target)
         if name.startswith("shown "):
             return None if target is _NONE else target
+        if own != name and name in _MAKERS:  # of a defaultdict; to call one does no harm
+            return _MAKERS[name]
         if own != name:
             raise StateError(f"it has {name!r} where these envs have {_short(target)}")
         return target
@@ -166,7 +175,10 @@ class _Putting(ByteReader):
     def mapping(self, target: Any) -> Any:
         kind, place = self.text(), self._place()
         old = target if isinstance(target, dict) else {}
-        factory = self.value(getattr(target, "default_factory", _NONE))
+        own = getattr(target, "default_factory", None)
+        factory = self.value(own)
+        if factory is not own and not any(factory is kind for kind in (None, *_MAKERS.values())):
+            raise StateError("it has a mapping that calls what these envs do not have there")
         makers = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
         if kind != "defaultdict" and kind not in makers:
             raise StateError(f"it has a mapping of the kind '{kind}'")
@@ -204,7 +216,7 @@ class _Putting(ByteReader):
         place, is_read_only, root = self._place(), self.tag() == "r", self.value()
         dtype, shape = self.dtype(), self.shape()
         strides, first = self._plain(tuple), self.count()
-        if type(root) is not np.ndarray:
+        if type(root) is not np.ndarray or not all(type(stride) is int for stride in strides):
             raise StateError("it has a view of what is no array")
         ends = [stride * (length - 1) for stride, length in zip(strides, shape, strict=False)] if all(shape) else []
         lowest = first + sum(min(end, 0) for end in ends)
