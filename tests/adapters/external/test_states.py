@@ -200,7 +200,7 @@ def written(*entries: str | int) -> bytes:
         (written("k", "builtin_function_or_method posix system"), "where these envs have a Many"),
         (written("p", "posix:system", "N"), "it has a posix.system, which these envs do not have there"),
         (written("d", "dict", "N", 1, "l", 0, "N"), "it has a list as a key"),
-        (written("l", 1, "d", "defaultdict", "m", 0, 0), "it has a mapping that calls what these envs do not have there"),
+        (written("l", 1, "d", "defaultdict", "m", 0, 0), "it has a mapping that calls what these envs do not have"),
         (written("d", "defaultdict", "k", "type subprocess Popen", 0), "where these envs have a NoneType"),
         (written("d", "UserDict", "N", 0), "it has a mapping of the kind 'UserDict'"),
         (written("m", 7), "it refers to a value that it lacks"),
@@ -251,6 +251,7 @@ WORLDS: dict[str, dict[str, Any]] = {
     "parallel": {"library": "pettingzoo", "id": "mpe2.simple_world_comm_v3"},
     "turns": {"library": "pettingzoo", "id": "pettingzoo.classic.connect_four_v3"},
     "leaving": {"library": "pettingzoo", "id": "tests.adapters.external.race"},
+    "frames": {"library": "ale", "id": "breakout", "options": {"states": True, "episodic_life": True}},
     "pong": {
         "library": "gymnasium",
         "id": "ale_py:ALE/Pong-v5",
@@ -259,14 +260,20 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 
 
-PACKAGES = {"parallel": ["pettingzoo", "mpe2"], "turns": ["pettingzoo"], "leaving": ["pettingzoo"], "pong": ["ale_py"]}
+PACKAGES = {
+    "parallel": ["pettingzoo", "mpe2"],
+    "turns": ["pettingzoo"],
+    "leaving": ["pettingzoo"],
+    "pong": ["ale_py"],
+    "frames": ["ale_py"],
+}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", WORLDS)
 def test_forks_copies_and_states_continue_as_their_env(name: str) -> None:
-    for package in PACKAGES.get(name, ()):
-        pytest.importorskip(package)
+    if name in PACKAGES:
+        pytest.importorskip(PACKAGES[name])
     world = world_of(**WORLDS[name])
     assert world.environment.resumable, world.environment.why_not_resumable
     driver = Driver(world)
@@ -352,7 +359,7 @@ def _action(env: gymnasium.Env, generator: np.random.Generator) -> Any:
         ({"options": {"kind": "Raising"}}, "env 0: set_state() of Raising was refused: KeyError: 'steps'"),
         ({"library": f"{MODULE}:around"}, "Around is around all envs at once"),
         ({"library": "envpool", "id": "CartPole-v1"}, "EnvPool gives no states of its envs"),
-        ({"library": "ale", "id": "pong"}, "AtariVectorEnv gives no state of an env"),
+        ({"library": "ale", "id": "pong"}, "ALE's vector environment gives no state of a game; set env.options.states=true"),
         (
             {"library": "gymnasium", "id": "ale_py:ALE/Pong-v5", "options": {"obs_type": "ram"}},
             "env 0: ALE's states lack the action that sticky actions repeat; set repeat_action_probability=0",

@@ -187,4 +187,5 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
 
 def room_for(nbytes: int) -> int:
     """Bytes of the store for states of which the largest in a trial has ``nbytes``: they may grow."""
-    return -(-(2 * nbytes + 4 * _KIB) // _KIB) * _KIB
+    more = max(nbytes // 4, min(nbytes, 16 * _KIB)) + 4 * _KIB
+    return -(-(nbytes + more) // _KIB) * _KIB
