@@ -29,6 +29,7 @@ PLAIN = st.recursive(
     lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner),
     max_leaves=20,
 )
+NOT_OF_ALE = "ALE's vector environment gives no state of a game; set env.options.states=true"
 MODULE = "tests.adapters.external.stateful"
 
 
@@ -359,7 +360,7 @@ def _action(env: gymnasium.Env, generator: np.random.Generator) -> Any:
         ({"options": {"kind": "Raising"}}, "env 0: set_state() of Raising was refused: KeyError: 'steps'"),
         ({"library": f"{MODULE}:around"}, "Around is around all envs at once"),
         ({"library": "envpool", "id": "CartPole-v1"}, "EnvPool gives no states of its envs"),
-        ({"library": "ale", "id": "pong"}, "ALE's vector environment gives no state of a game; set env.options.states=true"),
+        ({"library": "ale", "id": "pong"}, NOT_OF_ALE),
         (
             {"library": "gymnasium", "id": "ale_py:ALE/Pong-v5", "options": {"obs_type": "ram"}},
             "env 0: ALE's states lack the action that sticky actions repeat; set repeat_action_probability=0",
