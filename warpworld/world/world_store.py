@@ -405,14 +405,18 @@ class WorldStore:
         if self._kernels.residents:
             self._kernels.residents.load()
 
-    def save_residents(self) -> None:
+    def save_residents(self, is_tried: bool = True) -> None:
         """Write what envs' objects save into the store, where envs have any.
+
+        Args:
+            is_tried: whether each object is loaded into another one first, which must save the same.
 
         Raises:
             KernelError: an object that loads it does not save the same, or it is more than fits the store.
         """
         if self._kernels.residents:
-            self._kernels.residents.try_states()
+            if is_tried:
+                self._kernels.residents.try_states()
             self._kernels.residents.save()
 
     def state(self, envs: Envs = slice(None)) -> torch.Tensor:
