@@ -12,7 +12,7 @@ from torch import Tensor
 from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.runs import RESUMABLE, Run, check_counters, check_same_trajectory
 from warpworld.trainers.histories import SavedHistories
-from warpworld.trainers.processes import Layout, gather_store, restore_store
+from warpworld.trainers.processes import Layout, gather_store, lacks_states, restore_store
 from warpworld.trainers.state import (
     check_finite_weights,
     check_state,
@@ -21,7 +21,6 @@ from warpworld.trainers.state import (
     set_random_state,
     set_threads,
 )
-from warpworld.world import OUTSIDE_SIZE, World
 
 if TYPE_CHECKING:
     from warpworld.trainers.trainer import Trainer
@@ -163,7 +162,7 @@ class Checkpoints:
         # counters, and replays
         trainer.continue_from(state["iteration"], state["env_steps"], state["seconds"])
         self._past.load(state, past)
-        if not trainer.world.environment.resumable or _are_lost(trainer.world):
+        if not trainer.world.environment.resumable or lacks_states(trainer.world):
             self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -211,8 +210,3 @@ class Checkpoints:
             run.save_ending(trainer.ending)
             self._past.note_older(run)
             self._keep_past(run)
-
-
-def _are_lost(world: World) -> bool:
-    """Whether a checkpoint held no states of envs that the store does not hold either."""
-    return OUTSIDE_SIZE in world and not bool(world[OUTSIDE_SIZE].any())

@@ -13,9 +13,8 @@ import numpy as np
 from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, FunctionManager, RunKernel
+from warpworld.world.beside_the_store import BesideTheStore
 from warpworld.world.env_indices import EnvIndices, Envs, EnvSelection, last_of_each
-from warpworld.world.outside_states import OutsideStates
-from warpworld.world.residents import Residents
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +47,7 @@ class EnvStates:
         data: DataManager,
         kernels: Callable[..., FunctionManager],
         program: Callable[[list[RunKernel]], Callable[[], None]],
-        residents: Residents | OutsideStates | None = None,
+        residents: BesideTheStore | None = None,
     ) -> None:
         import torch
 

@@ -12,9 +12,8 @@ from warpworld.environment import Environment, Group, Kernel
 from warpworld.errors import BindError
 from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar, Step
 from warpworld.managers.spellings import stem
+from warpworld.world.beside_the_store import BesideTheStore, add_arrays, beside_the_store, kernels_of
 from warpworld.world.kernel_constants import macros_of
-from warpworld.world.outside_states import OutsideStates, add_outside_arrays
-from warpworld.world.residents import Residents, add_resident_arrays, resident_kernels
 
 # Kernels that are compiled behind the file of an environment whose envs have objects.
 RESIDENTS_SOURCE = Path(__file__).resolve().parent / "residents.cu"
@@ -71,13 +70,9 @@ class EnvironmentKernels:
         )
         if self.functions is not None:
             _check_residents(environment, self.functions)
-        self._has_residents = bool(environment.resident_bytes)
-        self._outside = environment if environment.outside_bytes else None
-        self.residents: Residents | OutsideStates | None = None
-        if self._has_residents:
-            add_resident_arrays(data, environment.resident_bytes)
-        if self._outside is not None:
-            add_outside_arrays(data, environment.outside_bytes)
+        self._environment = environment
+        self.residents: BesideTheStore | None = None
+        add_arrays(data, environment)
 
     @property
     def names(self) -> Collection[str] | None:
@@ -136,18 +131,15 @@ class EnvironmentKernels:
             for kernel in kernels:
                 self.functions.arguments(kernel.name, kernel.arguments)
                 self._log_readings(self.functions, kernel)
-            self.functions.build([*kernels, *scripts, *(resident_kernels() if self._has_residents else [])])
+            self.functions.build([*kernels, *scripts, *kernels_of(self._environment)])
 
-    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> Residents | OutsideStates | None:
+    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> BesideTheStore | None:
         """Prepare what holds states of envs beside the store, once the file is built and the store sealed; or None.
 
         Args:
             program: ``World.program``.
         """
-        if self._has_residents and self.functions is not None:
-            self.residents = Residents(self._data, self.functions, program)
-        elif self._outside is not None:
-            self.residents = OutsideStates(self._data, self._outside)
+        self.residents = beside_the_store(self._data, self._environment, self.functions, program)
         return self.residents
 
     def destroy_residents(self) -> None:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calls import NOT_YET, Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.calls import (
+    NOT_YET,
+    Calling,
+    EachHasAState,
+    End,
+    Observations,
+    Outcome,
+    StepRows,
+    fill,
+    made,
+    of_env,
+)
 from warpworld.adapters.external.forms import late_mask
 from warpworld.adapters.external.results import RESET, STEP, Place, by_agent, flag, infos_by_agent, number, results
-from warpworld.adapters.external.states import StateError, check_lists, fill, of_an_env, put, taken
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
 
-class ParallelEnvs:
+class ParallelEnvs(EachHasAState):
     """Envs that are stepped one after the other.
 
     An agent that is reported terminated or truncated has left, whether or not the env keeps it in ``agents``. The
@@ -27,8 +37,6 @@ class ParallelEnvs:
         num_envs: how many.
         where: library and environment, for messages.
     """
-
-    stateless = ""
 
     def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
         self._envs = made(make, num_envs, where)
@@ -132,37 +140,15 @@ class ParallelEnvs:
             if "action_mask" not in self.requested and not legal.all():
                 raise late_mask(str(Place(self._where, env, agent)))
 
-    def save(self, envs: Sequence[int]) -> list[bytes]:
-        """Take the states of envs, with what agents see and may do, and who takes part."""
-        found = []
-        for env in envs:
-            with of_an_env(env):
-                found.append(taken(self._whole(env)))
-        return found
+    def beside(self, env: int) -> list[Any]:
+        """What agents see and may do, and who takes part."""
+        return [self._seen[env], self._live[env], sorted(self._gone[env], key=repr), self._legal[env].copy()]
 
-    def _whole(self, env: int) -> list[Any]:
-        return [
-            self._envs[env],
-            self._seen[env],
-            self._live[env],
-            sorted(self._gone[env], key=repr),
-            self._legal[env].copy(),
-        ]
-
-    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
-        """Put states back."""
-        for env, state in zip(envs, states, strict=True):
-            with of_an_env(env):
-                self._load(env, state)
-
-    def _load(self, env: int, state: bytes) -> None:
-        found = put(self._whole(env), state)
-        check_lists([found], (object, dict, list, list, np.ndarray))
-        each, self._seen[env], self._live[env], gone, legal = found
+    def take_beside(self, env: int, kept: list[Any]) -> None:
+        """Write back what ``beside`` returned."""
+        self._seen[env], self._live[env], gone, legal = kept
         self._gone[env] = set(gone)
         fill({"": self._legal}, env, {"": legal})
-        if each is not self._envs[env]:
-            raise StateError("it is of another class of envs")
 
     def close(self) -> None:
         """Let go of the envs."""

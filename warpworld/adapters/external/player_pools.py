@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.calls import Calling, NoStates, Observations, Outcome
 from warpworld.adapters.external.forms import ObservationForm, form_for, mask_in, mask_row, shown
 from warpworld.adapters.external.results import RESET, STEP, Place, ends_of, ids_of, info_of, results, rewards_of
-from warpworld.adapters.external.states import NoStates
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 

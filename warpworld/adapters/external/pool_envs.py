@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import VectorMasks, single_group
-from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.calls import Calling, NoStates, Observations, Outcome
 from warpworld.adapters.external.forms import ObservationForm
 from warpworld.adapters.external.results import RESET, Place, ids_of, results, step_of
-from warpworld.adapters.external.states import NoStates
 from warpworld.adapters.external.vector_envs import AGENT, of_agent
 from warpworld.environment import Group
 

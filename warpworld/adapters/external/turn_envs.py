@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, attribute, made, of_env
+from warpworld.adapters.external.calls import (
+    Calling,
+    EachHasAState,
+    End,
+    Observations,
+    Outcome,
+    StepRows,
+    attribute,
+    fill,
+    made,
+    of_env,
+)
 from warpworld.adapters.external.results import Place, by_agent, flag, infos_by_agent, number
-from warpworld.adapters.external.states import StateError, check_lists, fill, of_an_env, put, taken
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
 
-class TurnEnvs:
+class TurnEnvs(EachHasAState):
     """Envs that are stepped one after the other; a step of an env is the turn of one agent.
 
     All agents see the env and are paid in each step, as agents of parallel environments are. The mask of those that
@@ -28,7 +38,6 @@ class TurnEnvs:
     """
 
     requested: tuple[str, ...]
-    stateless = ""
 
     def __init__(self, make: Callable[[], Any], num_envs: int, where: str = "external: pettingzoo") -> None:
         self._envs = made(make, num_envs, where)
@@ -174,30 +183,14 @@ class TurnEnvs:
             env, agent, self._observed(env, agent), self._infos(env).get(agent)
         )
 
-    def save(self, envs: Sequence[int]) -> list[bytes]:
-        """Take the states of envs, with what agents see and may do, and who takes part."""
-        found = []
-        for env in envs:
-            with of_an_env(env):
-                found.append(taken(self._whole(env)))
-        return found
+    def beside(self, env: int) -> list[Any]:
+        """What agents see and may do, and who takes part."""
+        return [self._seen[env], self._live[env], self._legal[env].copy()]
 
-    def _whole(self, env: int) -> list[Any]:
-        return [self._envs[env], self._seen[env], self._live[env], self._legal[env].copy()]
-
-    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
-        """Put states back."""
-        for env, state in zip(envs, states, strict=True):
-            with of_an_env(env):
-                self._load(env, state)
-
-    def _load(self, env: int, state: bytes) -> None:
-        found = put(self._whole(env), state)
-        check_lists([found], (object, dict, list, np.ndarray))
-        each, self._seen[env], self._live[env], legal = found
+    def take_beside(self, env: int, kept: list[Any]) -> None:
+        """Write back what ``beside`` returned."""
+        self._seen[env], self._live[env], legal = kept
         fill({"": self._legal}, env, {"": legal})
-        if each is not self._envs[env]:
-            raise StateError("it is of another class of envs")
 
     def close(self) -> None:
         """Let go of the envs."""

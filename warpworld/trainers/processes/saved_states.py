@@ -14,7 +14,7 @@ from torch import Tensor
 from warpworld.environment import DTYPES
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, aligned
-from warpworld.world import OUTSIDE_SIZE, OUTSIDE_STATE
+from warpworld.world import OUTSIDE_SIZE, OUTSIDE_STATE, World
 
 logger = logging.getLogger(__name__)
 _NAMES = (OUTSIDE_STATE, OUTSIDE_SIZE)
@@ -85,3 +85,8 @@ def _padded(values: Tensor) -> Tensor:
 
 def _joined(parts: dict[str, Tensor], layout: Layout) -> tuple[Tensor, Layout]:
     return torch.cat(list(parts.values())), layout
+
+
+def lacks_states(world: World) -> bool:
+    """Whether a checkpoint that was loaded held no states of envs, though the world has some."""
+    return OUTSIDE_SIZE in world and not bool(world[OUTSIDE_SIZE].any())

@@ -2,12 +2,11 @@
 
 from warpworld.adapters.external.states.bytes_of import StateError
 from warpworld.adapters.external.states.kinds import states_itself
-from warpworld.adapters.external.states.parts_of import NoStates, check_lists, fill, of_an_env
+from warpworld.adapters.external.states.parts_of import check_lists, fill, of_an_env
 from warpworld.adapters.external.states.putting import put
 from warpworld.adapters.external.states.taking import taken
 
 __all__ = [
-    "NoStates",
     "StateError",
     "check_lists",
     "fill",

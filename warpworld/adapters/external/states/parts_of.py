@@ -46,17 +46,3 @@ def of_an_env(env: int) -> Iterator[None]:
         yield
     except StateError as error:
         raise StateError(f"env {env}: {error}") from error
-
-
-class NoStates:
-    """Envs of which no state can be taken; ``stateless`` says why."""
-
-    stateless = ""
-
-    def save(self, envs: Sequence[int]) -> list[bytes]:
-        """Refused."""
-        raise StateError(self.stateless)
-
-    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
-        """Refused."""
-        raise StateError(self.stateless)
