@@ -261,13 +261,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 
 
-PACKAGES = {
-    "parallel": ["pettingzoo", "mpe2"],
-    "turns": ["pettingzoo"],
-    "leaving": ["pettingzoo"],
-    "pong": ["ale_py"],
-    "frames": ["ale_py"],
-}
+PACKAGES = {"parallel": "mpe2", "turns": "pettingzoo", "leaving": "pettingzoo", "pong": "ale_py", "frames": "ale_py"}
 
 
 @pytest.mark.long

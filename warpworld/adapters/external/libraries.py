@@ -115,9 +115,7 @@ def _ale(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Env
         if own.pop("states", False):
             return _games_with_states(name, own, num_envs, where)
         envs = of_mode(module.AtariVectorEnv(name, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **own), where)
-        envs.stateless = (
-            "ALE's vector environment gives no state of a game; env.options.states=true makes games with one"
-        )
+        envs.stateless = "ALE's vector environment gives no state of a game; set env.options.states=true"
         return envs
 
 

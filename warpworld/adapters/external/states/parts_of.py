@@ -26,7 +26,7 @@ def check_lists(rows: Sequence[Any], kinds: tuple[type, ...]) -> None:
             raise StateError("it lacks what the envs' adapter keeps")
 
 
-def fill(arrays: Mapping[str, np.ndarray], env: int, rows: Mapping[str, Any]) -> None:
+def fill(arrays: Mapping[Any, np.ndarray], env: int, rows: Mapping[Any, Any]) -> None:
     """Write an env's rows into arrays of all envs; there are none of an env that has not been reset.
 
     Raises:
