@@ -208,6 +208,7 @@ def written(*entries: str | int) -> bytes:
         (written("a", "w", "|O", 1, 1, 1, 0, "xy"), "it names a dtype '|O'"),
         (written("a", "w", "<f8", 1, 2**40, 1, 0, "xy"), "it has an array (1099511627776,) of float64 with 2 bytes"),
         (written("l", 2**40), "entries follow, of which there is no room"),
+        (written("v", "w", "a", "w", "<i2", 1, 2, 1, 0, "1234", "<i2", 1, 2, "t", 1, "i", 1, 2, 3), "a view was"),
         (written("G", "os", "N"), "it has a generator of the kind 'os'"),
         (written(*["l", 1] * 400), "it holds more than 110 values within each other"),
         (written("?"), "it has an unknown kind of value, '?'"),

@@ -38,6 +38,7 @@ class PlayerPools(NoStates):
         self._action = self._form.action
         self.requested: tuple[str, ...] = ("agent_mask",)
         self._ended = np.zeros(num_envs, np.bool_)  # in the last step
+        self._has_stepped = False  # since all were reset
         self._turns: np.ndarray | None = None  # whose it is in each env; None if all act
         self._legal: np.ndarray | None = None
         self._now: dict[str, np.ndarray] = {}
@@ -55,6 +56,7 @@ class PlayerPools(NoStates):
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
+        self._has_stepped = False
         with Calling(self._where, "reset"):
             given = self._pool.reset()
         observations, infos = results(given, RESET, f"{self._where}: reset()")
@@ -70,6 +72,7 @@ class PlayerPools(NoStates):
         if self._turns is not None:
             chosen = chosen[np.arange(len(chosen)), self._turns]
         native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
+        self._has_stepped = True
         with Calling(self._where, "step", action=native):
             given = self._pool.step(native)
         # the pool's results
@@ -87,7 +90,7 @@ class PlayerPools(NoStates):
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes; envs that ended begin in the next step."""
         early = np.flatnonzero(envs & ~self._ended)
-        if early.size:
+        if early.size and self._has_stepped:
             raise StoreError(
                 f"{self._where}: env {early[0]} has not ended, and pools of several players reset envs in the step "
                 "after their end only"

@@ -172,18 +172,29 @@ class NextStepVectorEnvs(VectorEnvs):
     """
 
     requested: tuple[str, ...] = ("agent_mask",)
+    _has_stepped = False  # since all were reset
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episode of every env."""
+        self._has_stepped = False
+        return super().reset(seed)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
-        only_reset = self._ended
+        self._has_stepped, only_reset = True, self._ended
         observations, rewards, terminated, truncated, infos = self._stepped(actions)
         self._now, self._ended = self._parts(observations), terminated | truncated
         self._masks.step(observations, infos)
         paid = np.where(only_reset[:, None], 0.0, rewards)
         return Outcome(of_agent(self._now), paid, terminated, truncated, ~only_reset[:, None])
 
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back."""
+        super().load(envs, states)
+        self._has_stepped = True
+
     def _restart(self, envs: np.ndarray) -> None:
-        if envs.any():
+        if envs.any() and self._has_stepped:
             raise StoreError(
                 f"external: env {np.flatnonzero(envs)[0]} has not ended, and {type(self._envs).__name__} resets envs "
                 "in the step after their end only"
