@@ -1,4 +1,4 @@
-"""Whatever holds states of envs beside the store: objects of a C++ class, or what an environment keeps itself."""
+"""States of envs that are held beside the store: by objects of a C++ class, or by the environment itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def beside_the_store(
     functions: FunctionManager | None,
     program: Callable[[list[Step]], Callable[[], None]],
 ) -> BesideTheStore | None:
-    """Prepare what holds such states; None where there are none.
+    """Prepare what holds such states.
+
+    Returns:
+        It; None where there are none.
 
     Args:
         data: a sealed store.

@@ -349,8 +349,8 @@ def _action(env: gymnasium.Env, generator: np.random.Generator) -> Any:
     ("params", "reason"),
     [
         ({"options": {"kind": "Locked"}}, "env 0: guards[0] holds a _thread.lock, of which no state can be taken"),
-        ({"options": {"kind": "Unseeded"}}, "a copy has other observations, 1 steps later"),
-        ({"options": {"kind": "Forgetful"}}, "a copy has other observations, 1 steps later"),
+        ({"options": {"kind": "Unseeded"}}, "a copy has other observations in step 1"),
+        ({"options": {"kind": "Forgetful"}}, "a copy has other observations in step 1"),
         ({"options": {"kind": "Changing"}}, "a copy that has loaded an env's state saves another one"),
         ({"options": {"kind": "Raising"}}, "env 0: set_state() of Raising was refused: KeyError: 'steps'"),
         ({"library": f"{MODULE}:around"}, "Around is around all envs at once"),
@@ -414,6 +414,24 @@ def test_a_state_that_grows_names_the_setting() -> None:
         for _ in range(100):
             driver.step()
             world.snapshot()
+
+
+def test_states_from_before_the_first_reset() -> None:
+    world = of_kind("Many")
+    world.seal()
+    start = world.snapshot()
+    courses = []
+    for _ in range(2):
+        world.restore(start)
+        world.reset()
+        driver = Driver(world)
+        courses.append([(driver.step(), shown(world))[1] for _ in range(12)])
+    for first, second in zip(*courses, strict=True):
+        assert_same(first, second)
+    other = of_kind("Many")
+    other.seal()
+    with pytest.raises(StoreError, match="states from before the first reset are put back into all envs at once"):
+        world.set_state([0], other.state([0]))
 
 
 def test_new_numbers_for_forks_are_refused() -> None:

@@ -134,11 +134,13 @@ class External(Environment):
         """Put states back; of those from before the first reset, the next reset begins the first episodes."""
         assert self._envs is not None
         marks, given = {state[:1] for state in states} or {b""}, [state[1:] for state in states]
+        if len(marks) > 1 or not marks <= {b"", _NEW, _BEGUN} or (marks != {_BEGUN} and len(envs) < self._num_envs):
+            raise StoreError(
+                f"{self._where}: states from before the first reset are put back into all envs at once alone"
+            )
         if marks == {b""}:
             self._has_begun = False
             return
-        if len(marks) > 1 or not marks <= {_NEW, _BEGUN} or (marks == {_NEW} and len(envs) < self._num_envs):
-            raise StoreError(f"{self._where}: states cannot be put back: some are from before the first reset")
         if not self._has_begun and marks == {_BEGUN}:  # so that there is something that takes them
             self._envs.reset(self._seed)
         self._has_begun = marks == {_BEGUN}

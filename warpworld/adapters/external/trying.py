@@ -174,7 +174,7 @@ def _compare(own: list[Any], others: list[Any], step: int, who: str) -> None:
     for one, other in zip(own, others, strict=True):
         for (name, mine), (_, theirs) in zip(_leaves(one), _leaves(other), strict=False):
             if mine.shape != theirs.shape or mine.tobytes() != theirs.tobytes():
-                raise StateError(f"{who} has other {name}, {step} steps later")
+                raise StateError(f"{who} has other {name} {f'in step {step}' if step else 'after its reset'}")
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, np.ndarray]]:
