@@ -10,6 +10,7 @@ import pytest
 import warpworld
 from tests.adapters.external.views import Views
 from tests.docs.pages import blocks, files, page
+from warpworld.adapters.external.atari import OPTIONS
 from warpworld.adapters.external.libraries import LIBRARIES
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.rules.protocols import PROTOCOLS
@@ -27,8 +28,10 @@ def test_the_page_of_external_environments(working_folder: Path) -> None:
     acrobot, pong = blocks(text, "console")
     assert main(acrobot.removeprefix("$ warpworld ").split()) == 0
     assert load_config(pong.removeprefix("$ warpworld train ").strip()).env["library"] == "ale"
-    (program,) = [block for block in blocks(text, "python") if "world.close()" in block]
-    exec(compile(program, "external.md", "exec"), {})
+    programs = [block for block in blocks(text, "python") if "world.close()" in block]
+    for program in programs:
+        exec(compile(program, "external.md", "exec"), {})
+    assert len(programs) == 2
     gymnasium.register("Wordy-v0", entry_point=lambda: Views("words", heads=False, masks=False, number=0))
     try:
         options = {"library": "my_wrapped:without_mission", "options": {"name": "Wordy-v0"}}
@@ -38,6 +41,8 @@ def test_the_page_of_external_environments(working_folder: Path) -> None:
         ]
     finally:
         gymnasium.registry.pop("Wordy-v0")
+    for option in OPTIONS:
+        assert f"`{option}`" in text
     for library in LIBRARIES:
         assert f"| `{library}` |" in text
     pytest.importorskip("mpe2")

@@ -6,7 +6,7 @@ import copy
 import gc
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -17,7 +17,9 @@ from warpworld import Environment, Group, World
 from warpworld.config import config_from_dict
 from warpworld.environment import register
 from warpworld.errors import BindError, BuildError, DeclarationError, DeviceError, KernelError, StoreError
+from warpworld.policies import Policy
 from warpworld.runs import Run
+from warpworld.trainers.searching.simulation import LearntRewards, Simulation
 from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend
@@ -167,6 +169,27 @@ def test_a_fork_has_an_object_of_its_own(make: Make) -> None:
     assert torch.equal(forked[[1, 3, 5]], before[[0, 2, 4]])
     found = course(world)
     assert not torch.equal(found[:, 0], found[:, 2])  # by other actions
+
+
+class Level:
+    """A policy that finds all choices and positions alike."""
+
+    def outputs_and_values(self, seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return torch.zeros(len(seen), 3), torch.zeros(len(seen))
+
+
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_search_begins_where_the_objects_stand(make: Make) -> None:
+    world, policy = begun(make()), cast("Policy", Level())
+    simulation = Simulation(world, [world.groups["agent"]], 3, 1.0, LearntRewards())
+    actions = np.array([0, 1, 2, 2, 1, 0])
+    for _ in range(2):
+        simulation.begin(policy)
+        found = simulation.step(policy, np.zeros(6, np.int64), actions).rewards
+        world["actions"][...] = torch.from_numpy(actions.astype(np.int32)).reshape(-1, 1, 1)
+        world.step()
+        assert found.tolist() == world["rewards"][:, 0].tolist()
 
 
 @pytest.mark.heavy

@@ -46,6 +46,8 @@ class Environment:
         includes: headers to put before the text of ``source``, for files that do not include what they need.
         file_params: Params that may name a file or a folder: those of a config are relative to its folder.
         resumable: whether the whole state of an env can be taken and written back, so that a run resumes exactly.
+        why_not_resumable: the reason in words, where ``resumable`` is False and there is one.
+        outside_bytes: 0, or the most bytes of an env's state that ``save_envs`` takes from outside of the store.
         devices: ("cpu", "cuda"), or ("cpu",) for a file of C++ that only a CPU can run: with exceptions, the C++
             library, and headers and libraries of others.
         resident_bytes: 0, or the most bytes that ``save`` of an env's object writes, where the file names a class whose
@@ -68,7 +70,9 @@ class Environment:
     infos: ClassVar[tuple[str, ...]] = ()
     includes: ClassVar[tuple[str, ...]] = ()
     file_params: ClassVar[tuple[str, ...]] = ()
-    resumable: ClassVar[bool] = True
+    resumable: bool = True
+    why_not_resumable: str = ""
+    outside_bytes: int = 0
     devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
     resident_bytes: ClassVar[int] = 0
     include_folders: ClassVar[tuple[str | Path, ...]] = ()
@@ -103,6 +107,37 @@ class Environment:
 
     def close(self) -> None:
         """Called by ``World.close``: release what ``open`` made."""
+
+    @property
+    def draws_outside(self) -> bool:
+        """Whether random numbers of envs are drawn outside of the store, so that ``World.reset`` gives them no seed."""
+        return not self.resumable or self.outside_bytes > 0
+
+    def save_envs(self, envs: Sequence[int]) -> list[bytes]:
+        """Take what envs keep outside of the store, where ``outside_bytes`` says that they do.
+
+        Args:
+            envs: their indices.
+
+        Returns:
+            A state of each; empty before the first reset.
+
+        Raises:
+            StoreError: the state of one cannot be taken; names it.
+        """
+        raise DeclarationError(f"{self.name}: outside_bytes={self.outside_bytes}, but the class has no save_envs()")
+
+    def load_envs(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put back what ``save_envs`` has taken, of these envs or of others.
+
+        Args:
+            envs: indices.
+            states: one for each of them.
+
+        Raises:
+            StoreError: a state is of other envs or of another version, or damaged; names the env.
+        """
+        raise DeclarationError(f"{self.name}: outside_bytes={self.outside_bytes}, but the class has no load_envs()")
 
     def begin_part(self, arrays: Any, number: int) -> None:
         """Begin the step of one of ``parts``, whose actions are in the store; the phases complete it.

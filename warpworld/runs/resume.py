@@ -21,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 # The run so far is valid whatever these are.
 FREE_KEYS = (
+    "env.state_bytes",
     "trainer.total_env_steps",
     "trainer.device",
     "trainer.num_workers",

@@ -12,7 +12,7 @@ from torch import Tensor
 from warpworld.errors import ConfigError, RunError, StoreError
 from warpworld.runs import RESUMABLE, Run, check_counters, check_same_trajectory
 from warpworld.trainers.histories import SavedHistories
-from warpworld.trainers.processes import Layout, gather_store, restore_store
+from warpworld.trainers.processes import Layout, gather_store, lacks_states, restore_store
 from warpworld.trainers.state import (
     check_finite_weights,
     check_state,
@@ -162,7 +162,7 @@ class Checkpoints:
         # counters, and replays
         trainer.continue_from(state["iteration"], state["env_steps"], state["seconds"])
         self._past.load(state, past)
-        if not trainer.world.environment.resumable:
+        if not trainer.world.environment.resumable or lacks_states(trainer.world):
             self._begin_anew()
 
     def _begin_anew(self) -> None:

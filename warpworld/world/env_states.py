@@ -13,8 +13,8 @@ import numpy as np
 from warpworld.environment import Kernel
 from warpworld.errors import StoreError
 from warpworld.managers import DataManager, FunctionManager, RunKernel
+from warpworld.world.beside_the_store import BesideTheStore
 from warpworld.world.env_indices import EnvIndices, Envs, EnvSelection, last_of_each
-from warpworld.world.residents import Residents
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ class EnvStates:
         data: a sealed store.
         kernels: ``World.kernels``.
         program: ``World.program``.
-        residents: objects of envs, whose states the store gets where they are read.
+        residents: objects of envs, or what these keep elsewhere, whose states the store gets where they are read.
 
     Raises:
         BuildError: the kernels do not compile.
@@ -47,7 +47,7 @@ class EnvStates:
         data: DataManager,
         kernels: Callable[..., FunctionManager],
         program: Callable[[list[RunKernel]], Callable[[], None]],
-        residents: Residents | None = None,
+        residents: BesideTheStore | None = None,
     ) -> None:
         import torch
 

@@ -12,8 +12,8 @@ from warpworld.environment import Environment, Group, Kernel
 from warpworld.errors import BindError
 from warpworld.managers import Backend, DataManager, FunctionManager, RunKernel, Scalar, Step
 from warpworld.managers.spellings import stem
+from warpworld.world.beside_the_store import BesideTheStore, add_arrays, beside_the_store, kernels_of
 from warpworld.world.kernel_constants import macros_of
-from warpworld.world.residents import Residents, add_resident_arrays, resident_kernels
 
 # Kernels that are compiled behind the file of an environment whose envs have objects.
 RESIDENTS_SOURCE = Path(__file__).resolve().parent / "residents.cu"
@@ -28,7 +28,7 @@ class EnvironmentKernels:
 
     Attributes:
         functions: of the file.
-        residents: the objects of envs, once they are made.
+        residents: the objects of envs once they are made, or what envs keep outside of the store.
 
     Args:
         backend: what compiles them.
@@ -70,10 +70,9 @@ class EnvironmentKernels:
         )
         if self.functions is not None:
             _check_residents(environment, self.functions)
-        self._has_residents = bool(environment.resident_bytes)
-        self.residents: Residents | None = None
-        if self._has_residents:
-            add_resident_arrays(data, environment.resident_bytes)
+        self._environment = environment
+        self.residents: BesideTheStore | None = None
+        add_arrays(data, environment)
 
     @property
     def names(self) -> Collection[str] | None:
@@ -132,16 +131,15 @@ class EnvironmentKernels:
             for kernel in kernels:
                 self.functions.arguments(kernel.name, kernel.arguments)
                 self._log_readings(self.functions, kernel)
-            self.functions.build([*kernels, *scripts, *(resident_kernels() if self._has_residents else [])])
+            self.functions.build([*kernels, *scripts, *kernels_of(self._environment)])
 
-    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> Residents | None:
-        """Prepare the objects of envs, once the file is built and the store sealed; None where envs have none.
+    def make_residents(self, program: Callable[[list[Step]], Callable[[], None]]) -> BesideTheStore | None:
+        """Prepare what holds states of envs beside the store, once the file is built and the store sealed; or None.
 
         Args:
             program: ``World.program``.
         """
-        if self._has_residents and self.functions is not None:
-            self.residents = Residents(self._data, self.functions, program)
+        self.residents = beside_the_store(self._data, self._environment, self.functions, program)
         return self.residents
 
     def destroy_residents(self) -> None:

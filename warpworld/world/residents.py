@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -26,6 +27,13 @@ def add_resident_arrays(data: DataManager, most_bytes: int) -> None:
 def resident_kernels() -> list[Kernel]:
     """The kernels behind an environment's file, see ``residents.cu``."""
     return [Kernel(name, threads_per_env=_LANES) for name in KERNELS]
+
+
+class Saving(Protocol):
+    """What writes states of envs into the store."""
+
+    def save(self) -> None:
+        """Write those of all envs."""
 
 
 class Residents:
@@ -87,7 +95,7 @@ class Residents:
         """Make objects as the store says; arguments as of ``save``."""
         self._run(self._load, self._load_some, envs)
 
-    def copy_from(self, other: Residents, copy: Callable[[], None]) -> None:
+    def copy_from(self, other: Saving, copy: Callable[[], None]) -> None:
         """Run what copies the contents of another world's store, and make these objects as its are."""
         other.save()
         own = self._data["residents"].clone()

@@ -129,7 +129,7 @@ class World(WorldStore):
             if active is not None:
                 raise StoreError("the first reset() starts every env; call it without a mask")
             self.seal()
-        if seed is not None and not self.environment.resumable:
+        if seed is not None and self.environment.draws_outside:
             raise StoreError(
                 f"reset(seed=): envs of '{self.environment.name}' draw their random numbers outside of the store; give "
                 "the seed where the world is made"

@@ -383,20 +383,40 @@ class WorldStore:
             layout: what ``world.data.layout()`` returned then, to check that they are the same.
 
         Raises:
-            StoreError: the snapshot is of other arrays.
+            StoreError: the snapshot is of other arrays, or of other versions of what has envs outside of the store; the
+                world is as it was.
         """
+        before = self.snapshot() if self.environment.outside_bytes else None
         self.data.restore(snapshot, layout)
+        try:
+            self.load_residents()
+        except StoreError:
+            if before is not None:  # envs are as they were, too
+                self.data.restore(before)
+                self.load_residents()
+            raise
+
+    def load_residents(self) -> None:
+        """Make envs' objects, and what envs keep outside of the store, as the store says.
+
+        Raises:
+            StoreError: a state is not of such an env, or of another version.
+        """
         if self._kernels.residents:
             self._kernels.residents.load()
 
-    def save_residents(self) -> None:
+    def save_residents(self, is_tried: bool = True) -> None:
         """Write what envs' objects save into the store, where envs have any.
+
+        Args:
+            is_tried: whether each object is loaded into another one first, which must save the same.
 
         Raises:
             KernelError: an object that loads it does not save the same, or it is more than fits the store.
         """
         if self._kernels.residents:
-            self._kernels.residents.try_states()
+            if is_tried:
+                self._kernels.residents.try_states()
             self._kernels.residents.save()
 
     def state(self, envs: Envs = slice(None)) -> torch.Tensor:
@@ -424,7 +444,13 @@ class WorldStore:
         """
         self._require_whole_states("set_state")
         with self._turn:
-            self._env_states.write(envs, states)
+            before = self._env_states.read(envs) if self.environment.outside_bytes else None
+            try:
+                self._env_states.write(envs, states)
+            except StoreError:
+                if before is not None:  # envs are as they were, too
+                    self._env_states.write(envs, before)
+                raise
 
     def fork(self, source: int | Sequence[int], targets: Envs, reseed: bool = False) -> None:
         """Copy the state of an env into others, as a planner does to try several actions from one state.
@@ -439,12 +465,21 @@ class WorldStore:
             StoreError: an index is out of range, or there are neither one source nor one for each target.
         """
         self._require_whole_states("fork")
+        if reseed and self.environment.draws_outside:
+            raise StoreError(
+                f"fork(reseed=True): envs of '{self.environment.name}' draw their random numbers outside of the store, "
+                "where they get no others; fork without reseed"
+            )
         with self._turn:
             self._env_states.copy(source, targets, reseed)
 
     def _require_whole_states(self, what: str) -> None:
         if not self.environment.resumable:
-            raise StoreError(f"{what}(): envs of '{self.environment.name}' keep their state outside of the store")
+            reason = self.environment.why_not_resumable
+            raise StoreError(
+                f"{what}(): envs of '{self.environment.name}' keep their state outside of the store"
+                f"{reason and ', and it cannot be taken: '}{reason}"
+            )
 
     @functools.cached_property
     def _env_states(self) -> EnvStates:

@@ -25,8 +25,8 @@ WHERE = "external: tests.adapters.external.actions:acts: "
 
 def acting(num_envs: int = 2, steps: int = 40, **options: Any) -> World:
     """A world that was stepped with random actions; ``RECEIVED`` has what its library got, and asserted to be legal."""
-    RECEIVED.clear()
     environment = get_environment("external")(library="tests.adapters.external.actions:acts", options=options)
+    RECEIVED.clear()  # of what tries whether envs have states
     world = World(environment, num_envs, "cpu")
     world.reset()
     actions = RandomActions(world, 0)
@@ -113,8 +113,9 @@ def test_learners_take_legal_combinations_only(options: dict[str, str]) -> None:
         "trainer": {"num_envs": 2, "num_steps": 20, "total_env_steps": 40, "device": "cpu"},
         "policy": {"agent": {"model": {"hidden_sizes": [4]}, "num_minibatches": 1}},
     }
+    trainer = Trainer(config_from_dict(config))
     RECEIVED.clear()
-    Trainer(config_from_dict(config)).train(None)
+    trainer.train(None)
     assert len(RECEIVED) == 40 and len(taken()) == (2 if options["space"] == "pair" else 1)
 
 

@@ -202,7 +202,10 @@ def test_states_are_not_in_the_store() -> None:
     ):
         with pytest.raises(StoreError) as caught:
             act()
-        assert str(caught.value) == f"{what}(): envs of 'external' keep their state outside of the store"
+        assert str(caught.value) == (
+            f"{what}(): envs of 'external' keep their state outside of the store, and it cannot be taken: "
+            "Counting gives no state of an env"
+        )
     with pytest.raises(StoreError, match="external: the environment cannot be copied, so neither can its world"):
         copy.deepcopy(world)
     with pytest.raises(DeclarationError, match="external: phase 'step' is Python and may change envs that sit out"):

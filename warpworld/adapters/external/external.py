@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,8 @@ from gymnasium.spaces import Box
 from warpworld.adapters.external.calls import Envs, Observations
 from warpworld.adapters.external.libraries import get_opener
 from warpworld.adapters.external.parts import Parts, ranges_of
+from warpworld.adapters.external.states import StateError
+from warpworld.adapters.external.trying import room_for, tried
 from warpworld.environment import (
     Environment,
     Group,
@@ -27,19 +29,19 @@ from warpworld.environment import (
     register,
     space_actions,
 )
-from warpworld.errors import DeclarationError, WarpworldError
+from warpworld.errors import DeclarationError, StoreError
 
 if TYPE_CHECKING:
     import torch
 
 _SEEDS = 2**31  # libraries take seeds below it
+_NEW, _BEGUN = b"n", b"b"  # in front of states: taken before the first reset, or after it
+_TRIED: dict[tuple[str, str, str], tuple[str, int]] = {}  # by library, id and options: what a trial found of states
 
 
 @register("external")
 class External(Environment):
-    """Envs of another library. Their state is not in the store: it is not saved, forked or checked."""
-
-    resumable = False
+    """Envs of another library. Where their states can be taken, the world has them, and a run resumes exactly."""
 
     @dataclass(frozen=True)
     class Params:
@@ -52,38 +54,37 @@ class External(Environment):
         id: str = ""  # its name there: Acrobot-v1, Pong-v5, pong, mpe2.simple_spread_v3
         options: dict[str, Any] = field(default_factory=dict)  # what the library makes it with
         parts: int = 1  # in which its envs step, one while a trainer's policies act for the next; 2 is double buffering
+        state_bytes: int = 0  # room for the state of an env; 0 measures it at the start
 
         def __post_init__(self) -> None:
             if self.parts < 1:
                 raise DeclarationError(
                     f"external: parts={self.parts}, expected at least 1, which steps all envs at once"
                 )
+            if self.state_bytes < 0:
+                raise DeclarationError(
+                    f"external: state_bytes={self.state_bytes}, expected the most bytes of an env's state, or 0"
+                )
 
     def __init__(self, **params: Any) -> None:
         super().__init__(**params)
-        self._groups, self.requested = self._probed()
+        given = self.params
+        key = (given.library, given.id, repr(given.options))
+        trial = tried(lambda: self._opened(1, 0), _TRIED.get(key))
+        _TRIED[key] = trial.stateless, trial.nbytes
+        self._groups, self.requested = trial.groups, trial.requested
+        self.resumable, self.why_not_resumable = not trial.stateless, trial.stateless
+        if self.resumable:
+            self.outside_bytes = given.state_bytes or room_for(trial.nbytes)
         self._places = _places(placed_groups(self))
         self._taken = {group.name: [space for _, space in leaves(group.callers_action)] for group in self._groups}
         self._envs: Envs | None = None
         self._parts: Parts | None = None  # the same, if they are several
-        self._seed, self._has_begun = 0, False
+        self._num_envs, self._seed, self._has_begun = 0, 0, False
 
     def _opened(self, num_envs: int, seed: int) -> Envs:
         given = self.params
         return get_opener(given.library)(given.id, given.options, num_envs, seed)
-
-    def _probed(self) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-        """Groups, and arrays on request, which the first reset shows."""
-        probe = self._opened(1, 0)
-        try:
-            probe.reset(0)
-            found = tuple(probe.groups), tuple(probe.requested)
-        except BaseException:
-            with suppress(WarpworldError):  # the first error is the one to report
-                probe.close()
-            raise
-        probe.close()
-        return found
 
     def groups(self) -> Sequence[Group]:
         """Groups as the library defines them."""
@@ -93,7 +94,7 @@ class External(Environment):
         """Make the library's envs; env i has the seed ``seed + first_env + i``."""
         if self._envs is not None:
             raise DeclarationError("external: its envs belong to a world already; make another External for this one")
-        self._seed = (seed + first_env) % _SEEDS
+        self._num_envs, self._seed = num_envs, (seed + first_env) % _SEEDS
         if self.params.parts == 1:
             self._envs = self._opened(num_envs, self._seed)
             return
@@ -110,8 +111,49 @@ class External(Environment):
         self._envs, self._parts, self._has_begun = None, None, False
 
     def __deepcopy__(self, memo: dict[int, Any]) -> External:
-        """Refused: what a library's envs hold is theirs."""
-        raise DeclarationError("external: envs of another library are not copied; make another External")
+        """Declare the same envs for another world, which gets their states; refused where these cannot be taken."""
+        if not self.resumable:
+            raise DeclarationError(
+                f"external: envs of another library are not copied, since {self.why_not_resumable}; make another "
+                "External"
+            )
+        return type(self)(**copy.deepcopy(vars(self.params), memo))
+
+    def save_envs(self, envs: Sequence[int]) -> list[bytes]:
+        """Take states of the library's envs."""
+        assert self._envs is not None
+        mark = _BEGUN if self._has_begun else _NEW
+        try:
+            return [mark + state for state in self._envs.save(envs)]
+        except StateError as error:
+            if not self._has_begun:  # an env that cannot say it yet begins by a reset with its seed
+                return [b""] * len(envs)
+            raise StoreError(f"{self._where}: the state of an env cannot be taken any more: {error}") from error
+
+    def load_envs(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back; of those from before the first reset, the next reset begins the first episodes."""
+        assert self._envs is not None
+        marks, given = {state[:1] for state in states} or {b""}, [state[1:] for state in states]
+        if len(marks) > 1 or not marks <= {b"", _NEW, _BEGUN} or (marks != {_BEGUN} and len(envs) < self._num_envs):
+            raise StoreError(
+                f"{self._where}: states from before the first reset are put back into all envs at once alone"
+            )
+        if marks == {b""}:
+            self._has_begun = False
+            return
+        if not self._has_begun and marks == {_BEGUN}:  # so that there is something that takes them
+            self._envs.reset(self._seed)
+        self._has_begun = marks == {_BEGUN}
+        try:
+            self._envs.load(envs, given)
+        except StateError as error:
+            raise StoreError(f"{self._where}: a state cannot be put back: {error}") from error
+
+    @property
+    def _where(self) -> str:
+        """Library and environment, for messages."""
+        given = self.params
+        return f"external: {given.library}{given.id and repr(given.id).join((' ', ''))}"
 
     def phases(self) -> Sequence[Phase]:
         """A step of the library."""

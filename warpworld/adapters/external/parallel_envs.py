@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calls import NOT_YET, Calling, End, Observations, Outcome, StepRows, made, of_env
+from warpworld.adapters.external.calls import (
+    NOT_YET,
+    Calling,
+    EachHasAState,
+    End,
+    Observations,
+    Outcome,
+    StepRows,
+    fill,
+    made,
+    of_env,
+)
 from warpworld.adapters.external.forms import late_mask
 from warpworld.adapters.external.results import RESET, STEP, Place, by_agent, flag, infos_by_agent, number, results
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
 
-class ParallelEnvs:
+class ParallelEnvs(EachHasAState):
     """Envs that are stepped one after the other.
 
     An agent that is reported terminated or truncated has left, whether or not the env keeps it in ``agents``. The
@@ -128,6 +139,16 @@ class ParallelEnvs:
             self._legal[env, self._agents.places[agent]] = legal
             if "action_mask" not in self.requested and not legal.all():
                 raise late_mask(str(Place(self._where, env, agent)))
+
+    def beside(self, env: int) -> list[Any]:
+        """What agents see and may do, and who takes part."""
+        return [self._seen[env], self._live[env], sorted(self._gone[env], key=repr), self._legal[env].copy()]
+
+    def take_beside(self, env: int, kept: list[Any]) -> None:
+        """Write back what ``beside`` returned."""
+        self._seen[env], self._live[env], gone, legal = kept
+        self._gone[env] = set(gone)
+        fill({"": self._legal}, env, {"": legal})
 
     def close(self) -> None:
         """Let go of the envs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import fields
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.calls import Envs, Observations, Outcome
+from warpworld.adapters.external.states import StateError
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, WarpworldError
 
@@ -39,6 +40,7 @@ class Parts:
     Attributes:
         ranges: the envs of each part.
         requested: arrays on request, which all parts have alike.
+        stateless: why states of envs cannot be taken, in all parts alike.
 
     Args:
         opened: opens the envs of a range.
@@ -53,6 +55,7 @@ class Parts:
         except BaseException:
             self._close_parts()
             raise
+        self.stateless = self._parts[0].stateless
         self._threads = ThreadPoolExecutor(len(self._parts), NAME)
         self._steps: list[Future[Outcome] | None] = [None] * len(self._parts)
         self._shown: list[Observations] = []  # by each part, last
@@ -116,6 +119,26 @@ class Parts:
                 self._shown[number] = self._of_part(number, lambda part, which: part.begin(envs[which]))
         return _all_observations(self._shown)
 
+    def save(self, envs: Sequence[int]) -> list[bytes]:
+        """Take the states of envs, of whichever parts."""
+        states = dict[int, bytes]()
+        for number, own, theirs in self._among(envs):
+            states.update(zip(own, self._of_part(number, _saving(theirs)), strict=True))
+        return [states[env] for env in envs]
+
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back."""
+        given = dict(zip(envs, states, strict=True))
+        for number, own, theirs in self._among(envs):
+            self._of_part(number, _loading(theirs, [given[env] for env in own]))
+
+    def _among(self, envs: Sequence[int]) -> Iterator[tuple[int, list[int], list[int]]]:
+        """The parts that have some of these envs: number, the envs, and these as the part counts them."""
+        for number, part in enumerate(self.ranges):
+            own = [env for env in envs if part.start <= env < part.stop]
+            if own:
+                yield number, own, [env - part.start for env in own]
+
     def close(self) -> None:
         """Wait for parts that step, and let go of the envs of all."""
         with suppress(Exception):  # of a step whose results are not wanted any more
@@ -138,12 +161,20 @@ class Parts:
         envs = self.ranges[number]
         try:
             return call(self._parts[number], envs)
-        except WarpworldError as error:
+        except (WarpworldError, StateError) as error:
             if not envs.start:
                 raise
             raise type(error)(
                 f"{error} (in part {number} of {len(self.ranges)}, whose env 0 is env {envs.start})"
             ) from error
+
+
+def _saving(envs: Sequence[int]) -> Callable[[Envs, slice], list[bytes]]:
+    return lambda part, _: part.save(envs)
+
+
+def _loading(envs: Sequence[int], states: Sequence[bytes]) -> Callable[[Envs, slice], None]:
+    return lambda part, _: part.load(envs, states)
 
 
 def _all_outcomes(outcomes: Sequence[Outcome]) -> Outcome:

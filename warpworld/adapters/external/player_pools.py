@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import single_group
-from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.calls import Calling, NoStates, Observations, Outcome
 from warpworld.adapters.external.forms import ObservationForm, form_for, mask_in, mask_row, shown
 from warpworld.adapters.external.results import RESET, STEP, Place, ends_of, ids_of, info_of, results, rewards_of
 from warpworld.environment import Group
@@ -17,7 +17,7 @@ from warpworld.errors import DeclarationError, StoreError
 PLAYER = "player"  # the group of all players
 
 
-class PlayerPools:
+class PlayerPools(NoStates):
     """A pool that resets ended envs in the next step, which then belongs to no player.
 
     Where players take turns, all see the env and are paid in each step. The mask of those that wait allows nothing,
@@ -29,6 +29,8 @@ class PlayerPools:
         where: library and environment, for messages.
     """
 
+    stateless = "EnvPool gives no states of its envs"
+
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._where = pool, where
         self._shape = num_envs, int(pool.config["max_num_players"])
@@ -36,6 +38,7 @@ class PlayerPools:
         self._action = self._form.action
         self.requested: tuple[str, ...] = ("agent_mask",)
         self._ended = np.zeros(num_envs, np.bool_)  # in the last step
+        self._has_stepped = False  # since all were reset
         self._turns: np.ndarray | None = None  # whose it is in each env; None if all act
         self._legal: np.ndarray | None = None
         self._now: dict[str, np.ndarray] = {}
@@ -53,6 +56,7 @@ class PlayerPools:
 
     def reset(self, seed: int) -> Observations:
         """Begin the first episodes; the seeds were given when the pool was made."""
+        self._has_stepped = False
         with Calling(self._where, "reset"):
             given = self._pool.reset()
         observations, infos = results(given, RESET, f"{self._where}: reset()")
@@ -68,6 +72,7 @@ class PlayerPools:
         if self._turns is not None:
             chosen = chosen[np.arange(len(chosen)), self._turns]
         native = self._action.native(chosen.reshape(-1, chosen.shape[-1]))
+        self._has_stepped = True
         with Calling(self._where, "step", action=native):
             given = self._pool.step(native)
         # the pool's results
@@ -85,7 +90,7 @@ class PlayerPools:
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes; envs that ended begin in the next step."""
         early = np.flatnonzero(envs & ~self._ended)
-        if early.size:
+        if early.size and self._has_stepped:
             raise StoreError(
                 f"{self._where}: env {early[0]} has not ended, and pools of several players reset envs in the step "
                 "after their end only"

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import VectorMasks, single_group
-from warpworld.adapters.external.calls import Calling, Observations, Outcome
+from warpworld.adapters.external.calls import Calling, NoStates, Observations, Outcome
 from warpworld.adapters.external.forms import ObservationForm
 from warpworld.adapters.external.results import RESET, Place, ids_of, results, step_of
 from warpworld.adapters.external.vector_envs import AGENT, of_agent
 from warpworld.environment import Group
 
 
-class PoolEnvs:
+class PoolEnvs(NoStates):
     """A pool of envs with one agent each, which steps all of them at once.
 
     Args:
@@ -23,6 +23,8 @@ class PoolEnvs:
         num_envs: envs in it.
         where: library and environment, for messages.
     """
+
+    stateless = "EnvPool gives no states of its envs"
 
     def __init__(self, pool: Any, num_envs: int, where: str = "external: envpool") -> None:
         self._pool, self._num_envs, self._where = pool, num_envs, where

@@ -8,13 +8,24 @@ from typing import Any
 import numpy as np
 
 from warpworld.adapters.external.agents import Agents
-from warpworld.adapters.external.calls import Calling, End, Observations, Outcome, StepRows, attribute, made, of_env
+from warpworld.adapters.external.calls import (
+    Calling,
+    EachHasAState,
+    End,
+    Observations,
+    Outcome,
+    StepRows,
+    attribute,
+    fill,
+    made,
+    of_env,
+)
 from warpworld.adapters.external.results import Place, by_agent, flag, infos_by_agent, number
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError
 
 
-class TurnEnvs:
+class TurnEnvs(EachHasAState):
     """Envs that are stepped one after the other; a step of an env is the turn of one agent.
 
     All agents see the env and are paid in each step, as agents of parallel environments are. The mask of those that
@@ -171,6 +182,15 @@ class TurnEnvs:
         self._legal[env, self._agents.places[agent]] = self._agents.legal(
             env, agent, self._observed(env, agent), self._infos(env).get(agent)
         )
+
+    def beside(self, env: int) -> list[Any]:
+        """What agents see and may do, and who takes part."""
+        return [self._seen[env], self._live[env], self._legal[env].copy()]
+
+    def take_beside(self, env: int, kept: list[Any]) -> None:
+        """Write back what ``beside`` returned."""
+        self._seen[env], self._live[env], legal = kept
+        fill({"": self._legal}, env, {"": legal})
 
     def close(self) -> None:
         """Let go of the envs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ from warpworld.adapters.external.agents import VectorMasks, single_group
 from warpworld.adapters.external.calls import Calling, Observations, Outcome, quietly, row_of
 from warpworld.adapters.external.forms import ObservationForm, shown
 from warpworld.adapters.external.results import RESET, Place, results, step_of
+from warpworld.adapters.external.states import check_lists, fill, of_an_env, put, taken
+from warpworld.adapters.external.vector_states import VectorStates
 from warpworld.environment import Group
 from warpworld.errors import DeclarationError, StoreError
 
@@ -35,6 +37,8 @@ class VectorEnvs:
         self._all = np.arange(envs.num_envs)
         self._form = ObservationForm(envs.single_observation_space, envs.single_action_space, where, AGENT)
         self._masks = VectorMasks(self._form, self._form.action, envs.num_envs, where)
+        self._states = VectorStates(envs, where)
+        self.stateless = self._states.stateless
         self._ended = np.zeros(envs.num_envs, np.bool_)  # in the last step
         self._now: dict[str, np.ndarray] = {}  # what the envs show; those that ended, of their new episodes
 
@@ -112,6 +116,37 @@ class VectorEnvs:
                 given = self._envs.reset(options={"reset_mask": envs})
             self._look(given)
 
+    def save(self, envs: Sequence[int]) -> list[bytes]:
+        """Take the states of envs, with what is shown of them."""
+        return [
+            taken(
+                [
+                    state,
+                    {key: np.array(part[env]) for key, part in self._now.items()},
+                    bool(self._ended[env]),
+                    self._masks.rows(env),
+                    self._states.flags(env),
+                ]
+            )
+            for env, state in zip(envs, self._states.take(envs), strict=True)
+        ]
+
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back."""
+        rows = []
+        for env, state in zip(envs, states, strict=True):
+            with of_an_env(env):
+                rows.append(put(None, state))
+                check_lists(rows[-1:], (bytes, dict, bool, list, list))
+        self._states.put(envs, [row[0] for row in rows])
+        self._now = {key: np.array(part) for key, part in self._now.items()}
+        self._ended = np.array(self._ended)
+        for env, (_, seen, ended, legal, flags) in zip(envs, rows, strict=True):
+            fill(self._now, env, seen)
+            self._ended[env] = ended
+            self._masks.set_rows(env, legal)
+            self._states.set_flags(env, flags)
+
     def close(self) -> None:
         """Let go of the envs."""
         with Calling(self._where, "close"), quietly(self._envs):
@@ -137,18 +172,29 @@ class NextStepVectorEnvs(VectorEnvs):
     """
 
     requested: tuple[str, ...] = ("agent_mask",)
+    _has_stepped = False  # since all were reset
+
+    def reset(self, seed: int) -> Observations:
+        """Begin the first episode of every env."""
+        self._has_stepped = False
+        return super().reset(seed)
 
     def step(self, actions: Mapping[str, np.ndarray]) -> Outcome:
         """A step of every env."""
-        only_reset = self._ended
+        self._has_stepped, only_reset = True, self._ended
         observations, rewards, terminated, truncated, infos = self._stepped(actions)
         self._now, self._ended = self._parts(observations), terminated | truncated
         self._masks.step(observations, infos)
         paid = np.where(only_reset[:, None], 0.0, rewards)
         return Outcome(of_agent(self._now), paid, terminated, truncated, ~only_reset[:, None])
 
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back."""
+        super().load(envs, states)
+        self._has_stepped = True
+
     def _restart(self, envs: np.ndarray) -> None:
-        if envs.any():
+        if envs.any() and self._has_stepped:
             raise StoreError(
                 f"external: env {np.flatnonzero(envs)[0]} has not ended, and {type(self._envs).__name__} resets envs "
                 "in the step after their end only"

@@ -58,7 +58,7 @@ def rollout(
     recorder = StepRecorder(world, frames)
     players = _players(world, policies, seed, greedy)
     at_random = RandomActions(world, seed)
-    world.reset(seed=seed if world.environment.resumable else None)
+    world.reset(seed=None if world.environment.draws_outside else seed)
     recorded = []
     for _ in range(steps):
         # actions, with what they are chosen on

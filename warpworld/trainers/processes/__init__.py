@@ -7,6 +7,7 @@ from warpworld.lazy import lazy_names
 if TYPE_CHECKING:
     from warpworld.trainers.processes.distributed import ALONE as ALONE
     from warpworld.trainers.processes.distributed import ProcessGroup as ProcessGroup
+    from warpworld.trainers.processes.saved_states import lacks_states as lacks_states
     from warpworld.trainers.processes.shards import Layout as Layout
     from warpworld.trainers.processes.shards import gather_store as gather_store
     from warpworld.trainers.processes.shards import restore_store as restore_store

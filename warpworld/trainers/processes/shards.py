@@ -14,6 +14,7 @@ from warpworld.environment import DTYPES
 from warpworld.managers import DataManager, aligned
 from warpworld.trainers.collecting import ROW
 from warpworld.trainers.processes.distributed import ProcessGroup
+from warpworld.trainers.processes.saved_states import with_room_for_states
 from warpworld.world import World
 
 Layout = Sequence[Sequence[Any]]
@@ -61,6 +62,7 @@ def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot
         StoreError: the snapshot is of other arrays; the store is as it was.
     """
     snapshot, layout = _without_scratch(world.data, snapshot, _renamed(layout))
+    snapshot, layout = with_room_for_states(world.data, num_envs, snapshot, layout)
     if not processes.several:
         world.restore(snapshot, layout)
         return
@@ -69,6 +71,7 @@ def restore_store(world: World, processes: ProcessGroup, num_envs: int, snapshot
     for name in whole:
         per_world = whole.array(name).per == "world"
         world[name].copy_(whole[name] if per_world else whole[name][share.start : share.stop])
+    world.load_residents()
 
 
 def _renamed(layout: Layout) -> Layout:

@@ -30,6 +30,10 @@ def check_searchable(world: World, groups: Sequence[str], processes: int) -> Non
     # copies of envs
     if not world.environment.resumable:
         raise ConfigError(f"{what} envs of '{name}' keep their state outside of the store, and cannot be copied")
+    if world.environment.draws_outside:
+        raise ConfigError(
+            f"{what} envs of '{name}' draw random numbers outside of the store, which a search would foresee"
+        )
     # who moves
     others = ", ".join(group for group in world.groups if group not in groups)
     if others:

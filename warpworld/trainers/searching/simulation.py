@@ -88,8 +88,10 @@ class Simulation:
         Raises:
             DeclarationError: both of two agents may move.
         """
+        self._world.save_residents(is_tried=False)
         for name in self._names:
             self._copy.data[name].copy_(self._world.data[name])
+        self._copy.load_residents()
         keys = self._world.data.numpy("random_key")
         self._copy.data.numpy("random_key")[:] = keys ^ _OTHER_KEY
         seen = self._look(policy)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from warpworld.config import RunConfig
-from warpworld.environment import get_environment
 from warpworld.runs import Unrewarded, describe_machine
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.session.collapse import CollapseDetector
@@ -76,9 +75,11 @@ def run_session(
     Returns:
         The exit status: 0, or 128 and the number of the signal that ended it.
     """
-    environment = get_environment(run.config.name)
+    environment = trainer.world.environment
     if not environment.resumable:
-        print(f"{environment.name}: checkpoints do not hold its envs; a resumed run begins new episodes", flush=True)
+        why = environment.why_not_resumable and f", since {environment.why_not_resumable}"
+        text = f"{environment.name}: checkpoints do not hold its envs{why}; a resumed run begins new episodes"
+        print(text, flush=True)
     # the session's start and machine, in the run folder
     machine = describe_machine(str(trainer.world.device))
     run.add_session({"from_env_steps": trainer.env_steps, "processes": trainer.processes.size, **machine})

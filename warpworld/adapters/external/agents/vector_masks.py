@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from warpworld.adapters.external.calls import of_env, row_of
+from warpworld.adapters.external.calls import fill, of_env, row_of
 from warpworld.adapters.external.forms import ActionForm, ObservationForm, form_for, late_mask, mask_in, mask_row
 
 logger = logging.getLogger(__name__)
@@ -39,6 +39,19 @@ class VectorMasks:
     def last(self) -> np.ndarray | None:
         """(num_envs, 1, choices) bool, of the observations that were handed out last; None if there are no masks."""
         return self._last if self.there_are else None
+
+    def rows(self, env: int) -> list[np.ndarray]:
+        """What is legal in an env, for ``set_rows``; nothing before the first reset, which may find other choices."""
+        return [self._last[env].copy(), self._begun[env].copy()] if self._has_begun else []
+
+    def set_rows(self, env: int, rows: Any) -> None:
+        """Write back what ``rows`` returned, of this env or another.
+
+        Raises:
+            StateError: it is of envs with other choices.
+        """
+        self._last, self._begun = np.array(self._last), np.array(self._begun)
+        fill({0: self._last, 1: self._begun}, env, dict(enumerate(rows)))
 
     def begin(self, observations: Any, infos: Any) -> None:
         """Take what a reset returned; envs that were not reset in it keep theirs."""

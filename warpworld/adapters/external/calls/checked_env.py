@@ -19,9 +19,12 @@ from warpworld.adapters.external.results import (
     number,
     results,
 )
+from warpworld.adapters.external.states import StateError, put, taken
 from warpworld.environment import leaves
 from warpworld.errors import DeclarationError
 
+# Names under which a vector environment asks for a state, sets it, and asks what stood against that.
+STATE, LOAD_ERROR = "warpworld_state", "warpworld_load_error"
 _NUMBERS, _TRUTHS = (float, int), (bool, np.bool_)
 
 
@@ -44,6 +47,7 @@ class CheckedEnv(gymnasium.Wrapper):
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
+        self._load_error = ""
         found = [Leaf(path, space, space, False) for path, space in leaves(env.observation_space)]
         self._leaves = [leaf for leaf in found if is_of_numbers(leaf.space)]
         is_one = len(found) == len(self._leaves) == 1 and not found[0].path
@@ -54,7 +58,10 @@ class CheckedEnv(gymnasium.Wrapper):
         self._choices = range(int(space.start), int(space.start + space.n)) if is_choice else range(0)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        """Reset the env, and check what it returns."""
+        """Reset the env, and check what it returns; its spaces get the seed too, since envs may sample from them."""
+        if seed is not None:
+            self.env.action_space.seed(seed)
+            self.env.observation_space.seed(seed)
         given = self.env.reset(seed=seed, options=options)
         with _Reporting():
             observation, info = results(given, RESET_OF_ONE, "reset()")
@@ -88,19 +95,42 @@ class CheckedEnv(gymnasium.Wrapper):
         else:
             setattr(self.env, name, value)
 
+    def _saved(self) -> bytes | str:
+        """The env's state, or why none can be taken: an exception would end a worker process."""
+        try:
+            return taken(self.env)
+        except StateError as error:
+            return str(error)
+
+    def _load(self, state: bytes | None) -> None:
+        """Put a state back; ``_load_error`` says why it could not be."""
+        self._load_error = ""
+        if state is not None:
+            try:
+                put(self.env, state)
+            except StateError as error:
+                self._load_error = str(error) or "it is damaged"
+
     def has_wrapper_attr(self, name: str) -> bool:
         """Whether the env has an attribute; the wrapper's own are not for vector environments."""
         return self.env.has_wrapper_attr(name)
 
     def get_wrapper_attr(self, name: str) -> Any:
-        """An attribute of the env, for ``get_attr`` and ``call`` of a vector environment."""
+        """An attribute of the env, for ``get_attr`` and ``call`` of a vector environment, or its state."""
+        if name == STATE:
+            return self._saved
+        if name == LOAD_ERROR:
+            return self._load_error
         return self.env.get_wrapper_attr(name)
 
     def set_wrapper_attr(self, name: str, value: Any, *, force: bool = True) -> bool:
         """Set an attribute of the env, for ``set_attr`` of a vector environment; arguments as Gymnasium's.
 
-        Gymnasium's own would set it on this wrapper, since ``__getattr__`` finds it here.
+        Gymnasium's own would set it on this wrapper, since ``__getattr__`` finds it here. A state is put back.
         """
+        if name == STATE:
+            self._load(value)
+            return True
         return self.env.set_wrapper_attr(name, value, force=force)
 
     def _is_plain(self, observation: Any) -> bool:

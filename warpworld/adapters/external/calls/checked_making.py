@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -54,7 +56,7 @@ def _checking(init: Callable[..., None], where: str, group: str) -> Callable[...
             init(self, env_fns, *args, **kwargs)
             return
         try:
-            init(self, [partial(_checked, make) for make in env_fns], *args, **kwargs)
+            init(self, [partial(_checked, make, os.getpid()) for make in env_fns], *args, **kwargs)
         except Exception:  # of shared memory, which has no place for a Sequence, or of the env
             _refuse_spaces(self, where, group)
             raise
@@ -71,7 +73,16 @@ def _refuse_spaces(loop: Any, where: str, group: str) -> None:
         ActionForm(action, f"{where}: group '{group}'")
 
 
-def _checked(make: Callable[[], Any]) -> Any:
-    """An env that is checked, if it is one of Gymnasium's."""
+def _checked(make: Callable[[], Any], caller: int) -> Any:
+    """An env that is checked, if it is one of Gymnasium's.
+
+    Args:
+        make: makes it.
+        caller: the process that makes the vector environment; another one is a worker, which it ends by SIGTERM. So a
+            worker does not keep the handlers of a training, during which it may have been forked.
+    """
+    if os.getpid() != caller:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the training decides
     env = make()
     return CheckedEnv(env) if isinstance(env, gymnasium.Env) else env

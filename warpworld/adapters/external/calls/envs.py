@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,9 +48,11 @@ class Envs(Protocol):
             show that the library has masks of actions.
         action_mask: (num_envs, num_agents, choices of the agent that has most) bool, False for choices that are
             forbidden to who sees the observations that were handed out last; None if "action_mask" is not requested.
+        stateless: why states of envs cannot be taken; empty where that can be tried, after a reset.
     """
 
     requested: tuple[str, ...]
+    stateless: str
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -68,6 +70,20 @@ class Envs(Protocol):
 
     def begin(self, envs: np.ndarray) -> Observations:
         """First observations of new episodes, of the envs that are marked in ``envs``, (num_envs,) bool."""
+
+    def save(self, envs: Sequence[int]) -> list[bytes]:
+        """Take the states of envs: all that their future depends on, and what they showed last.
+
+        Raises:
+            StateError: one cannot be taken.
+        """
+
+    def load(self, envs: Sequence[int], states: Sequence[bytes]) -> None:
+        """Put states back, into these envs or others, all of which have been reset before.
+
+        Raises:
+            StateError: a state is of other envs or of another version, or damaged.
+        """
 
     def close(self) -> None:
         """Let go of the envs."""
