@@ -1,7 +1,7 @@
 """Cost of states of other libraries' envs: taken for a checkpoint and put back, beside a step.
 
 ``python -m benchmarks.external_states [--games N]`` prints processor time, best of several, in turn in one run: of 64
-games of ALE's Pong with states, of the same number in ALE's own vector environment, and of smaller envs.
+games of ALE's Pong through Gymnasium, and of smaller envs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from warpworld.runs.tensors import save_tensors
 from warpworld.world import RandomActions
 
 ENVS: dict[str, dict[str, Any]] = {
-    "Pong, with states": {"library": "ale", "id": "pong", "options": {"states": True}},
-    "Pong, ALE's vector env": {"library": "ale", "id": "pong"},
+    "ALE/Pong-v5": {
+        "library": "gymnasium",
+        "id": "ale_py:ALE/Pong-v5",
+        "options": {"repeat_action_probability": 0.0, "obs_type": "ram"},
+    },
     "CartPole-v1": {"library": "gymnasium", "id": "CartPole-v1"},
     "Taxi-v4": {"library": "gymnasium", "id": "Taxi-v4"},
     "mpe2 simple_spread_v3": {"library": "pettingzoo", "id": "mpe2.simple_spread_v3"},

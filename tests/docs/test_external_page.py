@@ -6,11 +6,11 @@ from pathlib import Path
 
 import gymnasium
 import pytest
+from warpworld.adapters.external.atari import OPTIONS
 
 import warpworld
 from tests.adapters.external.views import Views
 from tests.docs.pages import blocks, files, page
-from warpworld.adapters.external.atari import OPTIONS
 from warpworld.adapters.external.libraries import LIBRARIES
 from warpworld.adapters.pool import Pool
 from warpworld.adapters.rules.protocols import PROTOCOLS

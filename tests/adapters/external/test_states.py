@@ -29,7 +29,7 @@ PLAIN = st.recursive(
     lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers(), inner),
     max_leaves=20,
 )
-NOT_OF_ALE = "ALE's vector environment gives no state of a game; set env.options.states=true"
+NOT_OF_ALE = "ALE's vector environment gives no state of a game; those of `name: atari` have states"
 MODULE = "tests.adapters.external.stateful"
 
 
@@ -253,7 +253,6 @@ WORLDS: dict[str, dict[str, Any]] = {
     "parallel": {"library": "pettingzoo", "id": "mpe2.simple_world_comm_v3"},
     "turns": {"library": "pettingzoo", "id": "pettingzoo.classic.connect_four_v3"},
     "leaving": {"library": "pettingzoo", "id": "tests.adapters.external.race"},
-    "frames": {"library": "ale", "id": "breakout", "options": {"states": True, "episodic_life": True}},
     "pong": {
         "library": "gymnasium",
         "id": "ale_py:ALE/Pong-v5",
@@ -262,7 +261,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 }
 
 
-PACKAGES = {"parallel": "mpe2", "turns": "pettingzoo", "leaving": "pettingzoo", "pong": "ale_py", "frames": "ale_py"}
+PACKAGES = {"parallel": "mpe2", "turns": "pettingzoo", "leaving": "pettingzoo", "pong": "ale_py"}
 
 
 @pytest.mark.long

@@ -110,26 +110,11 @@ def _ale(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Env
 
     if name not in roms:
         raise _unknown("ale", name, roms)
-    where, own = f"external: ale '{name}'", dict(options)
+    where = f"external: ale '{name}'"
     with making(where):
-        if own.pop("states", False):
-            return _games_with_states(name, own, num_envs, where)
-        envs = of_mode(module.AtariVectorEnv(name, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **own), where)
-        envs.stateless = "ALE's vector environment gives no state of a game; set env.options.states=true"
+        envs = of_mode(module.AtariVectorEnv(name, num_envs, autoreset_mode=AutoresetMode.SAME_STEP, **options), where)
+        envs.stateless = "ALE's vector environment gives no state of a game; those of `name: atari` have states"
         return envs
-
-
-def _games_with_states(name: str, options: Mapping[str, Any], num_envs: int, where: str) -> Envs:
-    from gymnasium.vector import AutoresetMode, SyncVectorEnv
-
-    from warpworld.adapters.external.atari import AtariGame, checked_options
-    from warpworld.adapters.external.calls import checked_envs
-    from warpworld.adapters.external.vector_envs import AGENT, of_mode
-
-    settings = checked_options(options)
-    with checked_envs(where, AGENT):
-        games = [lambda: AtariGame(name, settings)] * num_envs
-        return of_mode(SyncVectorEnv(games, autoreset_mode=AutoresetMode.SAME_STEP), where)
 
 
 def _pettingzoo(name: str, options: Mapping[str, Any], num_envs: int, seed: int) -> Envs:
