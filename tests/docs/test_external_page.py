@@ -6,7 +6,6 @@ from pathlib import Path
 
 import gymnasium
 import pytest
-from warpworld.adapters.external.atari import OPTIONS
 
 import warpworld
 from tests.adapters.external.views import Views
@@ -41,8 +40,6 @@ def test_the_page_of_external_environments(working_folder: Path) -> None:
         ]
     finally:
         gymnasium.registry.pop("Wordy-v0")
-    for option in OPTIONS:
-        assert f"`{option}`" in text
     for library in LIBRARIES:
         assert f"| `{library}` |" in text
     pytest.importorskip("mpe2")
