@@ -58,7 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("stand_in"):
         from tests.stand_in.plugin import use_stand_in
 
-        config.stash[STAND_IN] = use_stand_in(as_cuda=config.getoption("device") == "cuda")
+        as_cuda, exhaustive = config.getoption("device") == "cuda", config.getoption("exhaustive")
+        config.stash[STAND_IN] = use_stand_in(as_cuda, exhaustive)
     elif config.getoption("device") == "cuda":
         from tests.stand_in.plugin import use_gpu
 
