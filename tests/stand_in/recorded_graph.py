@@ -109,10 +109,15 @@ class RecordedGraph(Recording):
         graph.repeat()
 
     def repeat(self) -> None:
-        """Do all of it, in order, in the dtypes of then: autocast is no matter of a graph's."""
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
-            for work in self.work:
-                work()
+        """Do all of it, in order."""
+        again(self.work)
+
+
+def again(recorded: list[Callable[[], None]]) -> None:
+    """Do recorded work, in the dtypes of then: autocast is no matter of a graph's, nor is on which device a tensor is."""
+    with torch.no_grad(), torch.autocast("cpu", enabled=False), torch._C.DisableTorchFunction():
+        for work in recorded:
+            work()
 
 
 def _is_written(argument: Any) -> bool:
