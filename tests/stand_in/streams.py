@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-
 from tests.stand_in.recorded_graph import RecordedGraph, Recording, again, where_it_is_captured
 
 Work = Callable[[], None]
