@@ -30,7 +30,6 @@ ACROSS_DEVICES = {
 OF_ONE_DEVICE = {"cat", "concat", "dot", "equal", "gather", "hstack", "index_add_", "index_copy_", "index_select"}
 OF_ONE_DEVICE |= {"scatter_", "scatter_add_", "stack", "vstack"}
 TO_LIST = torch.Tensor.tolist
-_Generator = torch.Generator  # another stands in its place later
 # CUDA's kernels of indexing know no unsigned integers of more than a byte.
 NOT_INDEXED = {torch.uint16, torch.uint32, torch.uint64}
 
@@ -188,7 +187,7 @@ def check_devices(func: Any, given: list[torch.Tensor]) -> None:
 def check_generator(func: Any, args: Any, kwargs: dict[str, Any], on_gpu: bool) -> None:
     """Whether numbers are drawn by a generator of the device that they are for."""
     for each in (*args, *kwargs.values()):
-        if is_kind(type(each), _Generator) and is_gpu(each.device) != on_gpu:
+        if is_kind(type(each), Generator) and is_gpu(each.device) != on_gpu:
             expected = CUDA.type if on_gpu else "cpu"
             raise RuntimeError(f"{func}: Expected a '{expected}' device type for generator but found '{each.device}'")
 
