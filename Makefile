@@ -74,10 +74,10 @@ test-slow: $(STAMP) ## Run the tests that are marked long, heavy or slow
 
 exhaustive: $(STAMP) ## Run more cases and random moments of the same things, and all tests of kernels as users' are compiled
 	$(PYTEST) --exhaustive -m exhaustive $(ARGS)
-	WARPWORLD_CXXFLAGS= $(PYTEST) --exhaustive $(NIGHTLY_OPTIMISED) $(ARGS)
+	WARPWORLD_KERNELFLAGS= $(PYTEST) --exhaustive $(NIGHTLY_OPTIMISED) $(ARGS)
 
 test-optimised: $(STAMP) ## Run first cases of what `make test` runs of kernels, with kernels compiled as users' are
-	WARPWORLD_CXXFLAGS= $(PYTEST) $(CASES) -m "$(REPEATED)" $(OPTIMISED_TESTS) $(ENVS) $(ARGS)
+	WARPWORLD_KERNELFLAGS= $(PYTEST) $(CASES) -m "$(REPEATED)" $(OPTIMISED_TESTS) $(ENVS) $(ARGS)
 
 peers: $(PEERS_STAMP) ## Install the libraries that some tests compare with
 

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 # Compiled kernels are kept from one run of the tests to the next, apart from the user's own.
 os.environ.setdefault("WARPWORLD_CACHE", str(Path(__file__).resolve().parent.parent / ".pytest_cache" / "kernels"))
-# Tests compile more than they run: what they need is compiled in a third of the time, with nothing optimised.
-# `make test-optimised` runs some of them as users' kernels are compiled, and `make exhaustive` more of them.
-os.environ.setdefault("WARPWORLD_CXXFLAGS", "-O0")
+# Tests compile more kernels than they run: they are compiled in a third of the time, with nothing optimised. The
+# package's own C++, such as networks, is compiled once for all tests, as users' is.
+# `make test-optimised` runs some tests as users' kernels are compiled, and `make exhaustive` more of them.
+os.environ.setdefault("WARPWORLD_KERNELFLAGS", "-O0")
 # Tests run side by side; with a thread per core each, torch's would fight for the cores. Read when torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -58,7 +59,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("stand_in"):
         from tests.stand_in.plugin import use_stand_in
 
-        config.stash[STAND_IN] = use_stand_in(as_cuda=config.getoption("device") == "cuda")
+        as_cuda, exhaustive = config.getoption("device") == "cuda", config.getoption("exhaustive")
+        config.stash[STAND_IN] = use_stand_in(as_cuda, exhaustive)
     elif config.getoption("device") == "cuda":
         from tests.stand_in.plugin import use_gpu
 
@@ -184,8 +186,8 @@ def registry_as_found() -> Iterator[None]:
 @pytest.fixture
 def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are optimised a little, for a test that runs them for longer than it compiles them."""
-    if os.environ.get("WARPWORLD_CXXFLAGS") == "-O0":
-        monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O1")
+    if os.environ.get("WARPWORLD_KERNELFLAGS") == "-O0":
+        monkeypatch.setenv("WARPWORLD_KERNELFLAGS", "-O1")
 
 
 @pytest.fixture(autouse=True)

@@ -254,7 +254,8 @@ def test_installed_command_trains(installed: Path, tmp_path: Path) -> None:
     before = files(package)
     small = ["trainer.device=cpu", "trainer.num_envs=8", "trainer.num_steps=32", "trainer.total_env_steps=1024"]
     cache = tmp_path / "cache"  # empty: the kernels are built from the installed sources
-    run([installed / "bin" / "warpworld", "train", "cartpole", *small], cwd=tmp_path, XDG_CACHE_HOME=str(cache))
+    sooner = {"XDG_CACHE_HOME": str(cache), "WARPWORLD_CXXFLAGS": "-O0"}
+    run([installed / "bin" / "warpworld", "train", "cartpole", *small], cwd=tmp_path, **sooner)
     (folder,) = (tmp_path / "runs").iterdir()
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     assert rows[-1]["env_steps"] == 1024

@@ -6,6 +6,7 @@ row says whether rollouts (``graphs``) and updates (``update_graphs``) were repl
 
 from __future__ import annotations
 
+import itertools
 import math
 import statistics
 import time
@@ -21,7 +22,8 @@ from .clock import synchronise
 from .needs import of_iteration
 from .part import Context
 
-WARM_UP = 3  # iterations that learn and do not count
+# Iterations that learn and do not count. A graph of an update is replayed from the second one.
+WARM_UP, QUICK_WARM_UP = 3, 1
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ LEARNERS = (
     Learner("particles_spread_vdn", "VDN of a team", ("agent",)),
     Learner("particles_spread_qmix", "QMIX of a team", ("agent",)),
     Learner("particles_spread_mappo", "MAPPO: a critic that reads the state of all agents"),
-    Learner("connect_four", "PPO in a league: earlier selves and a random player"),
+    Learner("connect_four", "PPO in a league: earlier selves and a random player", passes=("first", "second")),
 )
 
 
@@ -65,7 +67,8 @@ def train(context: Context) -> None:
     """All of them."""
     for learner in context.in_time(LEARNERS, lambda learner: learner.config):
         trainer = Trainer(_config(learner, context.device, context.quick))
-        seconds, losses = _train(trainer, context.device, context.size(40, 2))
+        warm_up = context.size(WARM_UP, QUICK_WARM_UP)
+        seconds, losses = _train(trainer, context.device, warm_up, context.size(40, 1))
         if not losses or not all(map(math.isfinite, losses.values())):
             context.wrong(f"{learner.config}, {learner.shows}: {losses or 'nothing was learnt'}")
             continue
@@ -99,7 +102,7 @@ def headline_of(rows: Sequence[dict[str, Any]], device: str) -> str:
     return f"{first}ms an iteration: {said}"
 
 
-def _train(trainer: Trainer, device: str, iterations: int) -> tuple[float, dict[str, float]]:
+def _train(trainer: Trainer, device: str, warm_up: int, iterations: int) -> tuple[float, dict[str, float]]:
     """Median of the seconds that an iteration takes which learns, and the losses of the last one."""
     ends: list[float] = []
     losses: dict[str, float] = {}
@@ -111,8 +114,8 @@ def _train(trainer: Trainer, device: str, iterations: int) -> tuple[float, dict[
             ends.append(time.perf_counter())
             losses.update(found)
 
-    trainer.train(None, on_iteration, stop=lambda: len(ends) > WARM_UP + iterations)
-    taken = [end - begin for begin, end in zip(ends[WARM_UP:], ends[WARM_UP + 1 :], strict=False)]
+    trainer.train(None, on_iteration, stop=lambda: len(ends) > warm_up + iterations)
+    taken = [end - begin for begin, end in itertools.pairwise(ends[warm_up:])]
     return statistics.median(taken) if taken else math.nan, losses
 
 
@@ -128,7 +131,7 @@ def _config(learner: Learner, device: str, quick: bool) -> RunConfig:
     """A run that reports each iteration; a quick one learns from few transitions."""
     overrides = [f"trainer.device={device}", "saving.log_every=1", *learner.overrides]
     if quick:
-        overrides += ["trainer.num_envs=16"]
+        overrides += ["trainer.num_envs=16", *(["trainer.num_steps=8"] if learner.passes else [])]
         overrides += [
             f"policy.{name}.{few}" for name in learner.passes for few in ("update_epochs=1", "num_minibatches=2")
         ]

@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def users_flags(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)

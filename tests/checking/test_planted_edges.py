@@ -157,7 +157,7 @@ def test_an_index_far_outside_of_a_local_array_ends_its_kernel(
     kernel: str, ends: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Up to 64 elements beside it there is the agent's own stack, of which a read does no harm."""
-    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)  # what lies there depends on how the kernel is compiled
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)  # what lies there depends on how the kernel is compiled
     report = checked(SOURCE, kernel)
     kinds = {(finding.kind, finding.place.line) for finding in report.findings if not finding.note}
     assert ("undefined", line("outside")) in kinds

@@ -72,7 +72,7 @@ def gdb(commands: Sequence[str], program: Sequence[str], folder: Path, **environ
     if why_no_gdb():
         pytest.skip(why_no_gdb())
     words = [word for command in (HIDDEN, *commands) for word in ("-ex", command)]
-    ours = {"WARPWORLD_DEBUG": "1", "WARPWORLD_CXXFLAGS": "", "DEBUGINFOD_URLS": ""}
+    ours = {"WARPWORLD_DEBUG": "1", "WARPWORLD_KERNELFLAGS": "", "DEBUGINFOD_URLS": ""}
     everything: Mapping[str, str] = {**os.environ, **_found()[0], **ours, **environ}
     command = ["gdb", "-nx", "-q", "--batch", *words, "--args", sys.executable, *program]
     result = subprocess.run(

@@ -96,7 +96,7 @@ def test_a_debug_build_computes_the_same(compiler: str, monkeypatch: pytest.Monk
         world = kernel_world("workers.cu", "wander", wander, 5, 50, 2)
         return [array for _ in range(20) for array in run(world, "position", "draws")]
 
-    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)
     plain = trajectory()
     monkeypatch.setenv("WARPWORLD_DEBUG", "1")
     debug = trajectory()

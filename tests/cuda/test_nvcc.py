@@ -251,6 +251,28 @@ def test_nvrtc_s_warnings_are_seen(tmp_path: Path) -> None:
         compile_with_nvrtc(source)
 
 
+LIMITS = """
+#include <stdint.h>
+
+template <typename T> __device__ constexpr bool reach(long long least, unsigned long long most) {
+  return T(least) == least && T(most) == most && T(T(most) + T(1)) == T(least);
+}
+static_assert(reach<int8_t>(INT8_MIN, INT8_MAX) && reach<uint8_t>(0, UINT8_MAX), "8 bits");
+static_assert(reach<int16_t>(INT16_MIN, INT16_MAX) && reach<uint16_t>(0, UINT16_MAX), "16 bits");
+static_assert(INT32_MIN + INT32_MAX == -1 && reach<uint32_t>(0, UINT32_MAX), "32 bits");
+static_assert(INT64_MIN + INT64_MAX == -1 && reach<uint64_t>(0, UINT64_MAX), "64 bits");
+static_assert(sizeof(INT32_MAX) == 4 && sizeof(INT64_MAX) == 8 && INT32_MAX >> 30 == 1 && INT64_MAX >> 62 == 1, "bits");
+extern "C" __global__ void step(float* x) { x[0] = 1.0f; }
+"""
+
+
+@needs_nvrtc
+def test_limits_of_integers_that_nvrtc_has_from_the_package(tmp_path: Path) -> None:
+    path = tmp_path / "limits.cu"
+    signatures = tuple(read_signatures(path, LIMITS).values())
+    compile_with_nvrtc(KernelSource(path, LIMITS, {"NUM_AGENTS": 1}, signatures, threads=(1,)))
+
+
 WORDS = """
 __device__ float help(Random& random) { return random.normal() + random.uniform(1.0f, 2.0f); }
 

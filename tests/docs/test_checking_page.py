@@ -30,7 +30,7 @@ def test_the_example_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)  # lines are those of kernels that are not optimised
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)  # lines are those of kernels that are not optimised
     kernels, replacement = blocks(PAGE, "cuda")[:2]
     (tmp_path / "berries.py").write_text(blocks(PAGE, "python")[0])
     for text, expected in zip((kernels, mended(kernels, replacement)), blocks(PAGE, "text")[:2], strict=True):
@@ -44,7 +44,7 @@ def test_the_pen_prints_which_lines_ran_and_an_update_that_would_be_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)  # lines are those of kernels that are not optimised
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)  # lines are those of kernels that are not optimised
     (tmp_path / "pen.py").write_text(blocks(PAGE, "python")[1])
     (tmp_path / "pen.cu").write_text(blocks(PAGE, "cuda")[2])
     for words, status, expected in (["--steps", "20"], 0, 2), ([], 1, 3):

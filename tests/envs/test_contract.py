@@ -187,7 +187,7 @@ def test_kernels_as_users_compile_them_walk_the_same_trajectory(
     """The optimiser changes no bit. Checks find what a kernel reads outside its arrays or leaves undefined."""
     worlds = []
     for flags in ("-O1", ""):
-        monkeypatch.setenv("WARPWORLD_CXXFLAGS", flags)
+        monkeypatch.setenv("WARPWORLD_KERNELFLAGS", flags)
         worlds.append(make(name, params, 40))
     assert assert_same_trajectory(*worlds, 100) > 20
 

@@ -48,8 +48,9 @@ print(path.read_text() == "x" * 10_000, flush=True)
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of the test's own."""
+    """A cache of the test's own, where the runtime is compiled anew, as soon as may be."""
     monkeypatch.setenv("WARPWORLD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O0")
     return tmp_path / "cache"
 
 
@@ -242,10 +243,9 @@ print(runtime().ww_abi() == ABI)
 )  # a world needs two libraries: the runtime's and its kernels'
 @pytest.mark.long
 def test_damaged_libraries_do_not_end_the_process(
-    program: str, damage: Callable[[Path], None], libraries: int, folder: Path, monkeypatch: pytest.MonkeyPatch
+    program: str, damage: Callable[[Path], None], libraries: int, folder: Path
 ) -> None:
     """What is left of one that was cut short faults where it is loaded, with SIGBUS."""
-    monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O0")  # compiles sooner
 
     def run() -> str:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -8,7 +8,8 @@ generator of the CPU's. To torch's own C++ they are plain tensors on the host, s
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -92,13 +93,13 @@ def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return plainly(TO_LIST, args, kwargs)
     if func in SPECIAL:
         return SPECIAL[func](*args, **kwargs)
-    given = list(tensors((args, tuple(kwargs.values()))))
+    given = tensors((*args, *kwargs.values()))
     check_devices(func, given)
     asked = kwargs.get("device")
     if asked is not None and is_gpu(asked):
         kwargs = {**kwargs, "device": "cpu"}
     deciding = args[:1] if func is torch.tensor else given
-    on_gpu = any(isinstance(each, OnGpu) for each in deciding) if asked is None else is_gpu(asked)
+    on_gpu = any(map(is_on_gpu, deciding)) if asked is None else is_gpu(asked)
     check_generator(func, args, kwargs, on_gpu)
     with RANDOM.drawing_for(func) if on_gpu else nullcontext():
         made = plainly(func, args, kwargs)
@@ -108,7 +109,7 @@ def call(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 def plainly(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """What torch's CPU makes of it, or will make of it where the stream lags."""
     with torch._C.DisableTorchFunctionSubclass():
-        if not STREAMS.lags or not any(isinstance(each, OnGpu) for each in tensors((args, tuple(kwargs.values())))):
+        if not STREAMS.lags or not any(map(is_on_gpu, tensors((*args, *kwargs.values())))):
             return func(*args, **kwargs)
         if func is TO_LIST:
             STREAMS.read()
@@ -122,20 +123,34 @@ def plainly(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return STREAMS.call(func, args, kwargs)
 
 
-def tensors(value: Any) -> Iterator[torch.Tensor]:
+@functools.cache
+def is_kind(kind: type, wanted: type | tuple[type, ...]) -> bool:
+    """``issubclass``, which takes long for classes of torch's."""
+    return issubclass(kind, wanted)
+
+
+def is_on_gpu(value: Any) -> bool:
+    """Whether it is a tensor on the GPU."""
+    return is_kind(type(value), OnGpu)
+
+
+def tensors(values: Iterable[Any]) -> list[torch.Tensor]:
     """All tensors in arguments and lists of them."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from tensors(each)
+    found: list[torch.Tensor] = []
+    for value in values:
+        kind = type(value)
+        if is_kind(kind, torch.Tensor):
+            found.append(value)
+        elif is_kind(kind, (list, tuple)):
+            found += tensors(value)
+    return found
 
 
 def placed(made: Any, on_gpu: bool, given: list[torch.Tensor]) -> Any:
     """What a function returned, on its device; what it returned of its arguments stays unless it was to be moved."""
     if isinstance(made, (list, tuple)):
         return type(made)(placed(each, on_gpu, given) for each in made)
-    if not isinstance(made, torch.Tensor) or isinstance(made, OnGpu) == on_gpu:
+    if not is_kind(type(made), torch.Tensor) or is_on_gpu(made) == on_gpu:
         return made
     if not on_gpu:
         STREAMS.read()
@@ -158,9 +173,9 @@ def mixed(func: Any) -> RuntimeError:
 
 def check_devices(func: Any, given: list[torch.Tensor]) -> None:
     """Whether a function takes its tensors from where they are."""
+    num_on_gpu = sum(map(is_on_gpu, given))
     name = getattr(func, "__name__", "")
-    on_gpu = [each for each in given if isinstance(each, OnGpu)]
-    if not on_gpu or len(on_gpu) == len(given) or name in ACROSS_DEVICES:
+    if num_on_gpu in (0, len(given)) or name in ACROSS_DEVICES:
         return
     is_written = name.endswith("_") and not name.endswith("__") and not isinstance(given[0], OnGpu)
     if is_written or any(
@@ -172,7 +187,7 @@ def check_devices(func: Any, given: list[torch.Tensor]) -> None:
 def check_generator(func: Any, args: Any, kwargs: dict[str, Any], on_gpu: bool) -> None:
     """Whether numbers are drawn by a generator of the device that they are for."""
     for each in (*args, *kwargs.values()):
-        if isinstance(each, torch.Generator) and is_gpu(each.device) != on_gpu:
+        if is_kind(type(each), Generator) and is_gpu(each.device) != on_gpu:
             expected = CUDA.type if on_gpu else "cpu"
             raise RuntimeError(f"{func}: Expected a '{expected}' device type for generator but found '{each.device}'")
 

@@ -8,17 +8,18 @@ import contextlib
 import hashlib
 import importlib.util
 import os
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.cuda.quick_nvcc import quick_flags
+from tests.cuda.quick_nvcc import nvrtc_flags, quick_flags
 from tests.stand_in.driver import HERE, StandIn, sources
 from warpworld.managers.build_cache import cache_folder
-from warpworld.managers.cuda.compiler import _nvccs
+from warpworld.managers.cuda.compiler import _nvccs, _nvrtcs
 from warpworld.managers.devices import open_backend, register_device
 
-REAL_NVCC, REAL_FLAGS = "STAND_IN_REAL_NVCC", "STAND_IN_REAL_FLAGS"
+REAL_NVCC, REAL_FLAGS, FRONT_END = "STAND_IN_REAL_NVCC", "STAND_IN_REAL_FLAGS", "STAND_IN_NVRTC"
 
 
 def use_gpu() -> None:
@@ -38,23 +39,35 @@ def _folder_with_nvcc(version: str) -> Path:
     return folder
 
 
-def use_stand_in(as_cuda: bool = False) -> StandIn:
+def front_end(version: tuple[int, int]) -> str:
+    """Place and flags of the NVRTC of an nvcc's version; empty where there is none."""
+    for kind, path, its_version in _nvrtcs(os.environ.get("CUDA_HOME", "")):
+        if its_version == version and path.name.startswith("libnvrtc.so"):
+            return shlex.join([str(path), *kind(path, version).all_flags(), *nvrtc_flags(version)])
+    return ""
+
+
+def use_stand_in(as_cuda: bool = False, exhaustive: bool = False) -> StandIn:
     """Worlds are on the cuda backend, whose driver is the stand-in.
 
     All kernels lie in one cache, those of the cpu backend and of other stages of the tests, too: the place of a
     compiler is part of what names its results, and that of the stand-in's nvcc names what it is made of. Where there
     is a real one, it must compile all of it too, but for texts that differ from an earlier one in small numbers. No
-    other kernel that these tests build is compiled for a GPU for the first time on a machine that has one.
+    other kernel that these tests build is compiled for a GPU for the first time on a machine that has one. Where NVRTC
+    is here, too, a push asks nvcc for what NVRTC does not take and for what needs ptxas.
 
     Args:
         as_cuda: whether torch is to take host memory for a GPU's.
+        exhaustive: ask nvcc for all.
     """
     if importlib.util.find_spec("pycuda") is None:
         raise pytest.UsageError("--stand-in needs PyCUDA, which is not installed: make cuda-tools")
     driver = StandIn()
     if REAL_NVCC not in os.environ:  # else this is a worker of pytest-xdist, which has been given all of them
         nvcc = next(iter(_nvccs(os.environ.get("PATH", ""), os.environ.get("CUDA_HOME", ""))), None)
-        version = hashlib.sha256(b"".join([*sources(), repr(nvcc).encode()])).hexdigest()[:12]
+        os.environ[FRONT_END] = front_end(nvcc[2]) if nvcc and not exhaustive else ""
+        asked = repr((nvcc, os.environ[FRONT_END])).encode()
+        version = hashlib.sha256(b"".join([*sources(), asked])).hexdigest()[:12]
         os.environ[REAL_NVCC] = str(nvcc[1]) if nvcc else ""
         os.environ[REAL_FLAGS] = " ".join(quick_flags(nvcc[2])) if nvcc else ""
         os.environ["PATH"] = f"{_folder_with_nvcc(version)}{os.pathsep}{os.environ.get('PATH', '')}"

@@ -9,6 +9,7 @@ the graph, as on a GPU.
 from __future__ import annotations
 
 import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -46,17 +47,15 @@ class Recording(TorchDispatchMode):
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        name = operation.overloadpacket.__name__
+        name, writes, makes_work = _facts(operation)
         if name in READS:
             self.reads()
-        given = [*args, *(kwargs.get(argument.name) for argument in operation._schema.arguments[len(args) :])]
-        pairs = zip(operation._schema.arguments, given, strict=True)
-        written = tree_leaves([value for argument, value in pairs if _is_written(argument)])  # also an out=
-        written = [tensor for tensor in written if tensor is not None]
-        self._overwritten += [(tensor, tensor.detach().clone()) for tensor in written]
-        result = operation(*args, **kwargs)
-        is_work = operation.namespace != "profiler"  # a name for the profiler is none
-        if is_work and (written or not _is_view(operation)):
+        given = (args[place] if place < len(args) else kwargs.get(argument) for place, argument in writes)
+        with torch._C.DisableTorchFunction():
+            written = [tensor for tensor in tree_leaves(list(given)) if tensor is not None] if writes else []
+            self._overwritten += [(tensor, tensor.detach().clone()) for tensor in written]
+            result = operation(*args, **kwargs)
+        if written or makes_work:
             self.of_memory += name in OF_MEMORY
             self.work.append(_again(operation, args, kwargs, None if written else result))
         return result
@@ -109,10 +108,24 @@ class RecordedGraph(Recording):
         graph.repeat()
 
     def repeat(self) -> None:
-        """Do all of it, in order, in the dtypes of then: autocast is no matter of a graph's."""
-        with torch.no_grad(), torch.autocast("cpu", enabled=False):
-            for work in self.work:
-                work()
+        """Do all of it, in order."""
+        again(self.work)
+
+
+def again(recorded: list[Callable[[], None]]) -> None:
+    """Do recorded work in the dtypes of then: autocast is no matter of a graph's, nor is the device of a tensor."""
+    with torch.no_grad(), torch.autocast("cpu", enabled=False), torch._C.DisableTorchFunction():
+        for work in recorded:
+            work()
+
+
+@functools.cache
+def _facts(operation: Any) -> tuple[str, list[tuple[int, str]], bool]:
+    """Name, places and names of what an operation writes (also an out=), and whether else it is work."""
+    is_work = operation.namespace != "profiler"  # a name for the profiler is none
+    arguments = enumerate(operation._schema.arguments if is_work else ())
+    writes = [(place, argument.name) for place, argument in arguments if _is_written(argument)]
+    return operation.overloadpacket.__name__, writes, is_work and not _is_view(operation)
 
 
 def _is_written(argument: Any) -> bool:

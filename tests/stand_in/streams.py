@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-
-from tests.stand_in.recorded_graph import RecordedGraph, Recording, where_it_is_captured
+from tests.stand_in.recorded_graph import RecordedGraph, Recording, again, where_it_is_captured
 
 Work = Callable[[], None]
 Mark = tuple[int, int]  # a stream, and how much work it had been given
@@ -57,8 +55,7 @@ class Streams:
     @property
     def lags(self) -> bool:
         """Whether work that is asked for now waits; what a graph records is no work yet."""
-        is_recorded = RecordedGraph.recording is not None
-        return self._lagging == self.current and not is_recorded and not self._is_catching_up
+        return self._lagging == self.current and RecordedGraph.recording is None and not self._is_catching_up
 
     # ---- order -------------------------------------------------------------------------------------------------------
     def mark(self, stream: int) -> Mark:
@@ -141,9 +138,7 @@ class Late(Recording):
             return _nothing
 
         def do() -> None:
-            with torch.no_grad(), torch.autocast("cpu", enabled=False):
-                for each in work:
-                    each()
+            again(work)
 
         return do
 

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import torch
 
+from tests.cuda.gpu_compilers import NVRTC, needs_nvrtc
 from tests.stand_in.conftest import nvcc
 from tests.stand_in.driver import HERE
-from tests.stand_in.plugin import REAL_NVCC
+from tests.stand_in.plugin import FRONT_END, REAL_NVCC, front_end
 from tests.stand_in.test_driver import launch, pack
 
 pytestmark = pytest.mark.stand_in
@@ -66,23 +67,51 @@ def test_errors_are_written_as_nvcc_writes_them(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.skipif(not os.environ.get(REAL_NVCC), reason="there is no real nvcc")
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("before", "line", "message"),
     [
-        ("x[0] = std::max(x[0], 1.0f);", "calling a constexpr __host__ function"),
-        ("__shared__ float room[20000]; room[threadIdx.x] = x[0]; x[1] = room[5];", "too much shared data"),
+        ("#include <algorithm>", "x[0] = std::max(x[0], 1.0f);", "calling a constexpr __host__ function"),
+        ("", "__shared__ float room[20000]; room[threadIdx.x] = x[0]; x[1] = room[5];", "too much shared data"),
     ],
     ids=["the front end", "ptxas"],
 )
 def test_what_the_host_takes_and_a_gpu_does_not_is_refused_in_the_real_one_s_words(
-    line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    before: str, line: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, target = tmp_path / "of_the_host.cu", tmp_path / "out"
-    path.write_text(f'#include <algorithm>\nextern "C" __global__ void step(float* x) {{\n  {line}\n}}\n')
+    path.write_text(f'{before}\nextern "C" __global__ void step(float* x) {{\n  {line}\n}}\n')
     result = nvcc("-cubin", "-arch=sm_90", "-O3", "-o", target, path)
     assert result.returncode != 0 and re.search(message, result.stderr)
     assert not target.exists()
     monkeypatch.delenv(REAL_NVCC)
     assert nvcc("-cubin", "-arch=sm_90", "-O3", "-o", target, path).returncode == 0
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    ("before", "line", "asked"),
+    [
+        ("", 'if (x[0] > 1.0f) printf("%f", __shfl_xor_sync(0xFFFFFFFFu, x[1], 1));', False),
+        ("", "__shared__ float room[8000]; room[threadIdx.x] = x[0]; x[1] = room[5];", False),
+        ("", "__shared__ float room[12300]; room[threadIdx.x] = x[0]; x[1] = room[5];", True),
+        ("__constant__ float table[20000];", "x[0] = table[threadIdx.x];", True),
+        ("__device__ float elsewhere(float);", "x[0] = elsewhere(x[0]);", True),
+        ("", 'asm("no such instruction;");', True),
+        ("#include <algorithm>", "x[0] = std::max(x[0], 1.0f);", True),
+    ],
+    ids=["words", "some of a block's memory", "all of it", "constants", "a function elsewhere", "assembly", "a header"],
+)
+def test_the_real_one_is_asked_where_nvrtc_may_take_what_it_refuses(
+    before: str, line: str, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert NVRTC is not None
+    real, path = tmp_path / "real", tmp_path / "step.cu"
+    real.write_text("#!/bin/sh\necho refused >&2\nexit 3\n")
+    real.chmod(0o755)
+    monkeypatch.setenv(REAL_NVCC, str(real))
+    monkeypatch.setenv(FRONT_END, front_end(NVRTC[2]))
+    path.write_text(f'{before}\nextern "C" __global__ void step(float* x) {{\n  {line}\n}}\n')
+    result = nvcc("-cubin", "-arch=sm_90", "-o", tmp_path / "out", path)
+    assert ("refused" in result.stderr, result.returncode == 3) == (asked, asked)
 
 
 def test_texts_that_differ_in_small_numbers_are_given_to_the_real_one_once(
@@ -93,6 +122,7 @@ def test_texts_that_differ_in_small_numbers_are_given_to_the_real_one_once(
     real.chmod(0o755)
     link.symlink_to(HERE / "nvcc")
     monkeypatch.setenv(REAL_NVCC, str(real))
+    monkeypatch.delenv(FRONT_END, raising=False)
 
     def times(line: str, bounds: str = "") -> tuple[int, int]:
         """What the stand-in returns for a kernel, and how often the real one was asked so far."""

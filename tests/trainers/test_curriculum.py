@@ -25,7 +25,7 @@ PRESENT = {"parameters": {"present_players": [2, 4]}, "levels": 3, "success": 0.
 def foraging(**trainer: Any) -> RunConfig:
     sizes = {"num_envs": 6, "num_steps": 40, "total_env_steps": 6 * 40 * 3, "seed": 4, **trainer}
     env = {"players": 4, "episode_length": 17}
-    policy = {"player": {"num_minibatches": 2}}
+    policy = {"player": {"num_minibatches": 2, "update_epochs": 1, "model": {"hidden_sizes": [8, 8]}}}
     return config_from_dict({"name": "foraging", "env": env, "trainer": sizes, "curriculum": PRESENT, "policy": policy})
 
 

@@ -14,17 +14,22 @@ from warpworld.runs import Run
 from warpworld.trainers.evaluate import load_policies
 from warpworld.trainers.trainer import Trainer
 
+FEW = {"update_epochs": 1, "num_minibatches": 1}  # for policies that learn
+
 
 def clockwork(left: dict[str, Any], right: dict[str, Any], **trainer: Any) -> RunConfig:
     settings = {"num_envs": 8, "num_steps": 8, "total_env_steps": 128, **trainer}
-    return config_from_dict(
-        {"name": "tests.trainers.small_worlds:Clockwork", "trainer": settings, "policy": {"left": left, "right": right}}
-    )
+    small = {"model": {"hidden_sizes": [8, 8]}}
+    policies = {
+        name: policy if policy.get("algorithm") == "random" else {**small, **policy}
+        for name, policy in (("left", left), ("right", right))
+    }
+    return config_from_dict({"name": "tests.trainers.small_worlds:Clockwork", "trainer": settings, "policy": policies})
 
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Run:
-    config = clockwork({}, {}, seed=7)
+    config = clockwork(FEW, FEW, seed=7)
     run = Run.create(config, tmp_path)
     Trainer(config).train(run)
     return run
@@ -70,7 +75,7 @@ def test_a_checkpoint_without_policies_is_refused(earlier: Run, policies: Any) -
 
 
 def test_a_frozen_opponent_keeps_them(earlier: Run, tmp_path: Path) -> None:
-    config = clockwork({}, {"initial_weights": str(earlier.path), "train": False})
+    config = clockwork(FEW, {"initial_weights": str(earlier.path), "train": False})
     trainer = Trainer(config)
     before = weights(trainer, "right").clone()
     trainer.train(Run.create(config, tmp_path))
@@ -96,7 +101,7 @@ def test_what_does_not_fit_is_refused(earlier: Run, tmp_path: Path) -> None:
 
 
 def test_a_random_policy_plays_and_is_not_saved(tmp_path: Path) -> None:
-    config = clockwork({}, {"algorithm": "random"})
+    config = clockwork(FEW, {"algorithm": "random"})
     trainer, run = Trainer(config), Run.create(config, tmp_path)
     taken: list[torch.Tensor] = []
     agents = trainer.world.groups["right"].slice

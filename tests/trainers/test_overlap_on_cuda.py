@@ -106,7 +106,7 @@ def test_two_streams_give_what_one_gives(name: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.heavy
 @pytest.mark.parametrize("policy", [BY_HAND["ppo with v-trace"], DQN], ids=["ppo", "dqn"])
 def test_graphs_on_two_streams_change_nothing(policy: dict[str, object], stand_in: StandIn) -> None:
-    data = {"name": "cartpole", "policy": {"agent": policy}}
+    data = small_networks({"name": "cartpole", "policy": {"agent": policy}})
     assert trained(overlapped(data, graph_steps=0)) == trained(overlapped(data))
 
 
@@ -122,7 +122,7 @@ def test_a_loop_by_hand_gives_the_same_weights(name: str, monkeypatch: pytest.Mo
 @pytest.mark.heavy
 @pytest.mark.parametrize("data", [CARTPOLE, {"name": "cartpole", "policy": {"agent": DQN}}], ids=["ppo", "dqn"])
 def test_a_run_resumes_from_any_checkpoint(data: dict[str, object], tmp_path: Path) -> None:
-    check_resumes(data, tmp_path)
+    check_resumes(small_networks(data), tmp_path)
 
 
 @pytest.mark.long

@@ -101,7 +101,10 @@ RUN_CONFIGS: dict[str, dict[str, Any]] = {
     "gru, frozen gru and v-trace": {
         "name": "tests.trainers.recall:Lives",
         "policy": {
-            "left": {**ONE, "value_targets": "vtrace", "model": {"recurrent": "gru", "normalise_observations": True}},
+            "left": {
+                **{**ONE, "value_targets": "vtrace"},
+                "model": {"recurrent": "gru", "recurrent_size": 6, "normalise_observations": True},
+            },
             "right": {"train": False, "model": {"recurrent": "gru", "recurrent_size": 5}},
         },
     },

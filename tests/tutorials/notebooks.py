@@ -28,7 +28,7 @@ LARGEST_NOTEBOOK = 150_000  # bytes of a file
 VARIES = "varies"  # tag of a cell whose outputs are not compared: they depend on speed, or quote many docstrings
 
 # Variables of a process of tests that a reader's notebook does not have: libraries set matplotlib's backend on import.
-_OF_THE_TESTS = ("WARPWORLD_CXXFLAGS", "MPLBACKEND")
+_OF_THE_TESTS = ("WARPWORLD_KERNELFLAGS", "MPLBACKEND")
 
 _KEPT = {"text/plain": LARGEST_TEXT, "image/png": LARGEST_PICTURE, "text/html": LARGEST_PICTURE}
 _METADATA = {

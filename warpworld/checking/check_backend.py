@@ -44,6 +44,7 @@ from warpworld.managers.cpu import (
     require_cpp_library,
     runtime,
     source_line,
+    users_kernel_flags,
     why_not_on_cpu,
 )
 
@@ -151,7 +152,8 @@ class CheckBackend(CpuBackend):
         compiler, text = find_compiler(), source.host_text(self.warp_size)
         folders, watcher = source.host_folders(), _check_runtime(find_compiler())
         included = [data for _, data in source.included()]
-        asked, wrapped, link = _flags(compiler), [*WRAPPED], source.host.link_flags if source.host else ()
+        asked, wrapped = (*_flags(compiler), *users_kernel_flags()), [*WRAPPED]
+        link = source.host.link_flags if source.host else ()
         if source.host:
             require_cpp_library(compiler, source.path)
             asked, wrapped = asked + HOST_CODE_FLAGS, [*WRAPPED, *HOST_CODE_WRAPPED]

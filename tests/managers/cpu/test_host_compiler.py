@@ -15,8 +15,8 @@ import pytest
 from tests.toys import HEADER, agents, environment
 from warpworld import Array, World
 from warpworld.errors import BindError, BuildError
-from warpworld.managers.cpu import host_compiler
-from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler
+from warpworld.managers.cpu import NativeLibrary, host_compiler
+from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler, kernel_flags
 from warpworld.managers.cpu.native_runtime import ABI, load_library
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
@@ -52,6 +52,7 @@ def compiler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
             pytest.skip(f"{request.param} is not on PATH")
         monkeypatch.setenv("CXX", request.param)
     monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)
     return find_compiler()
 
 
@@ -114,6 +115,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.delenv("WARPWORLD_CXXFLAGS", raising=False)
+    monkeypatch.delenv("WARPWORLD_KERNELFLAGS", raising=False)
     monkeypatch.setattr(host_compiler, "_zig", lambda: None)
     host_compiler._find.cache_clear()
     return tmp_path
@@ -166,19 +168,42 @@ def test_zig_links_by_a_command_of_its_own(words: str, tools: Path, monkeypatch:
         ("CXX", "nowhere/g++", r"CXX='nowhere/g\+\+' does not run; unset it, or install g\+\+"),
         ("CXX", "g++ 'unclosed", r"CXX=.* cannot be split into words: No closing quotation"),
         ("WARPWORLD_CXXFLAGS", "-O0 '", r"WARPWORLD_CXXFLAGS=.* cannot be split into words: No closing quotation"),
+        ("WARPWORLD_KERNELFLAGS", "-O0 '", r"WARPWORLD_KERNELFLAGS=.* cannot be split into words: No closing"),
     ],
 )
 def test_what_cannot_be_run(variable: str, text: str, told: str, tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tools, "g++")
     monkeypatch.setenv(variable, text)
     with pytest.raises(BuildError, match=told):
-        find_compiler()
+        find_compiler().all_flags(kernel_flags())
 
 
-def test_flags_of_the_user_come_last(tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_flags_of_the_user_come_last(debug: str, tools: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tools, "g++")
+    monkeypatch.setenv("WARPWORLD_DEBUG", debug)
     monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O0 -g")
+    monkeypatch.setenv("WARPWORLD_KERNELFLAGS", "-O1")
     assert find_compiler().all_flags(("-O3",))[-3:] == ("-O3", "-O0", "-g")
+    assert find_compiler().all_flags(kernel_flags())[-3:] == ("-O1", "-O0", "-g")
+
+
+@pytest.mark.long
+def test_flags_for_kernels_alone(
+    tmp_path: Path, world_of: Callable[[str], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'extern "C" __global__ void step(float* x) { x[agent_index()] = GIVEN; }\n'
+    monkeypatch.setenv("WARPWORLD_KERNELFLAGS", "-O0 -DGIVEN=3.0f")
+    world = world_of(text)
+    world.reset()
+    world.step()
+    assert (world["x"] == 3).all()
+    library = tmp_path / "plain.cpp"
+    library.write_text('#ifdef GIVEN\n#error "a flag"\n#endif\n')
+    NativeLibrary(library)
+    monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-DGIVEN=4.0f")
+    with pytest.raises(BuildError, match=r"plain\.cpp does not compile"):
+        NativeLibrary(library)
 
 
 @pytest.mark.long

@@ -330,7 +330,7 @@ def test_an_update_is_few_nodes_of_its_graph(stand_in: StandIn) -> None:
     assert update <= 54  # of both policies
 
 
-REMEMBERING = {"model": {**MEMORY, "recurrent": "mingru"}, "optimizer": "muon"}
+REMEMBERING = {"model": {**MEMORY, "recurrent": "mingru", "hidden_sizes": [8, 8]}, "optimizer": "muon"}
 
 
 @pytest.mark.long

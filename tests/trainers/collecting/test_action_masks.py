@@ -54,7 +54,7 @@ def test_without_recording(kernel: str) -> None:
 
 
 def test_an_update_with_masks_starts_at_a_ratio_of_one_and_learns() -> None:
-    trainer = {"num_envs": 64, "num_steps": 10, "total_env_steps": 640 * 25}
+    trainer = {"num_envs": 16, "num_steps": 10, "total_env_steps": 160 * 25}
     entry = {"learning_rate": 1e-2, "num_minibatches": 2, "model": {"hidden_sizes": [8]}}
     config = config_from_dict(
         {"name": "tests.trainers.small_worlds:Narrowing", "trainer": trainer, "policy": {"left": entry, "right": entry}}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from warpworld.managers.cpu.host_compiler import require_cpp_library as require_cpp_library
     from warpworld.managers.cpu.host_compiler import source_line as source_line
     from warpworld.managers.cpu.host_compiler import source_lines as source_lines
+    from warpworld.managers.cpu.host_compiler import users_kernel_flags as users_kernel_flags
     from warpworld.managers.cpu.lanes import LEARNING as LEARNING
     from warpworld.managers.cpu.lanes import STEPPING as STEPPING
     from warpworld.managers.cpu.lanes import busy as busy

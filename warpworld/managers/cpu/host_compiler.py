@@ -68,10 +68,24 @@ def debugging() -> bool:
 
 
 def kernel_flags() -> tuple[str, ...]:
-    """Flags of kernels. For a debugger nothing is optimised, and header words are functions to call."""
+    """Flags of kernels, the user's last. For a debugger nothing is optimised, and header words are functions to call.
+
+    Raises:
+        BuildError: a variable of the environment is not what it may be.
+    """
     if not debugging():
-        return KERNEL_FLAGS
-    return (*(flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1")), "-O0", "-g", "-DWW_DEBUG")
+        return (*KERNEL_FLAGS, *users_kernel_flags())
+    kept = (flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1"))
+    return (*kept, "-O0", "-g", "-DWW_DEBUG", *users_kernel_flags())
+
+
+def users_kernel_flags() -> tuple[str, ...]:
+    """The user's flags for kernels alone, from ``$WARPWORLD_KERNELFLAGS``.
+
+    Raises:
+        BuildError: a quote in them is not closed.
+    """
+    return words_of("WARPWORLD_KERNELFLAGS")
 
 
 @dataclass(frozen=True)
