@@ -22,7 +22,7 @@ def add_outside_arrays(data: DataManager, most_bytes: int) -> None:
 
 
 class OutsideStates:
-    """What a world's envs keep outside of the store, behind the methods of ``Residents``.
+    """States that a world's envs keep outside of the store, behind the methods of ``Residents``.
 
     Args:
         data: a sealed store with the arrays of ``add_outside_arrays``.

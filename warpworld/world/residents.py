@@ -30,7 +30,7 @@ def resident_kernels() -> list[Kernel]:
 
 
 class Saving(Protocol):
-    """What writes states of envs into the store."""
+    """An object that writes states of envs into the store."""
 
     def save(self) -> None:
         """Write those of all envs."""

@@ -186,7 +186,7 @@ KINDS = {kind.__name__: kind for kind in (Many, Locked, Unseeded, Own, Forgetful
 
 
 def stateful(num_envs: int, kind: str = "Many", mode: str = "SAME_STEP") -> SyncVectorEnv:
-    """What ``library: tests.adapters.external.stateful:stateful`` names."""
+    """The vector environment of ``library: tests.adapters.external.stateful:stateful``."""
     return SyncVectorEnv([functools.partial(KINDS[kind])] * num_envs, autoreset_mode=AutoresetMode[mode])
 
 

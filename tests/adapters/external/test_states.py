@@ -58,7 +58,7 @@ class Driver:
 
 
 def shown(world: World) -> dict[str, torch.Tensor]:
-    """What agents see, get and may do."""
+    """Observations, rewards, ends and masks, by name."""
     names = ("observations", "rewards", "terminated", "truncated", "action_mask", "agent_mask", "agent_terminated")
     return {name: world[name].clone() for name in world.data.names("state") if name.startswith(names)}
 
@@ -217,7 +217,7 @@ def written(*entries: str | int) -> bytes:
         (b"", "it is cut off"),
     ],
 )  # fmt: skip
-def test_states_that_somebody_has_written(state: bytes, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_that_are_forged(state: bytes, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "Popen", None)
     with pytest.raises(StateError) as caught:
         put(played(1), state)

@@ -141,7 +141,7 @@ class ParallelEnvs(EachHasAState):
                 raise late_mask(str(Place(self._where, env, agent)))
 
     def beside(self, env: int) -> list[Any]:
-        """What agents see and may do, and who takes part."""
+        """Observations and masks of agents, and who takes part."""
         return [self._seen[env], self._live[env], sorted(self._gone[env], key=repr), self._legal[env].copy()]
 
     def take_beside(self, env: int, kept: list[Any]) -> None:

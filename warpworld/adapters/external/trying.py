@@ -1,4 +1,4 @@
-"""A trial of a library's envs: their groups, and whether a copy that takes an env's state goes on as the env does."""
+"""A trial of a library's envs: their groups, and whether a copy in an env's state continues as the env does."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ class TurnEnvs(EachHasAState):
         )
 
     def beside(self, env: int) -> list[Any]:
-        """What agents see and may do, and who takes part."""
+        """Observations and masks of agents, and who takes part."""
         return [self._seen[env], self._live[env], self._legal[env].copy()]
 
     def take_beside(self, env: int, kept: list[Any]) -> None:

@@ -58,7 +58,7 @@ class VectorStates:
         return [found[env] for env in envs]
 
     def _asked(self, env: int) -> bytes | str:
-        """What a vector environment with ``get_state(env)`` returns."""
+        """The state that a vector environment with ``get_state(env)`` returns, or why it returns none."""
         try:
             with Calling(self._where, "get_state", action=env):
                 state = self._envs.get_state(env)

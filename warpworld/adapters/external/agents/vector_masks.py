@@ -41,7 +41,7 @@ class VectorMasks:
         return self._last if self.there_are else None
 
     def rows(self, env: int) -> list[np.ndarray]:
-        """What is legal in an env, for ``set_rows``; nothing before the first reset, which may find other choices."""
+        """Masks of an env, for ``set_rows``; nothing before the first reset, which may find other choices."""
         return [self._last[env].copy(), self._begun[env].copy()] if self._has_begun else []
 
     def set_rows(self, env: int, rows: Any) -> None:

@@ -29,7 +29,7 @@ class EachHasAState:
     _envs: list[Any]
 
     def beside(self, env: int) -> list[Any]:
-        """What is kept beside an env: plain data and arrays, of the same kinds at any time."""
+        """Values that are kept beside an env: plain data and arrays, of the same kinds at any time."""
         raise NotImplementedError
 
     def take_beside(self, env: int, kept: list[Any]) -> None:

@@ -85,7 +85,7 @@ def slots_of(cls: Any) -> tuple[tuple[str, Any], ...]:
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
-    """What an object of a class written in Python holds, by names in order; None of another object.
+    """Attributes of an object of a class written in Python, by names in order; None of another object.
 
     No property, ``__getattr__`` or ``__getstate__`` of the class is called.
     """
@@ -130,7 +130,7 @@ def is_one_of_ale(cls: type) -> bool:
 
 
 def random_parts(space: Any) -> dict[str, Any]:
-    """What may change in a space of Gymnasium: its generator, and those of the spaces in it."""
+    """Parts of a space of Gymnasium that may change: its generator, and those of the spaces in it."""
     return {
         name: entry
         for name, entry in vars(space).items()

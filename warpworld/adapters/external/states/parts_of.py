@@ -1,4 +1,4 @@
-"""What an adapter keeps beside a library's env, as part of the env's state."""
+"""Values that an adapter keeps beside a library's env, as part of the env's state."""
 
 from __future__ import annotations
 
