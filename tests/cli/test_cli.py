@@ -39,7 +39,10 @@ class StubTrainer:
     fail_after: int = 1000
     timed_every: int = 1
     failure: BaseException = KeyboardInterrupt()
-    world = types.SimpleNamespace(device=types.SimpleNamespace(type="cpu"))
+    world = types.SimpleNamespace(
+        device=types.SimpleNamespace(type="cpu"),
+        environment=types.SimpleNamespace(resumable=True, why_not_resumable=""),
+    )
     evaluations = types.SimpleNamespace(state=EvaluationState())
     ending = ""
 
@@ -155,8 +158,10 @@ def test_train_finds_packaged_configs(trainer: type[StubTrainer], capsys: pytest
 
 
 @pytest.mark.parametrize(("device", "times"), [("cpu", 1), ("cuda", 0)])
-def test_training_on_the_cpu_is_tuned_for_it(trainer: type[StubTrainer], device: str, times: int) -> None:
-    trainer.world = types.SimpleNamespace(device=types.SimpleNamespace(type=device))
+def test_training_on_the_cpu_is_tuned_for_it(
+    trainer: type[StubTrainer], device: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trainer.world.device, "type", device)
     assert main(["train", "run.yaml", "trainer.total_env_steps=320"]) == 0
     assert trainer.tuned == times  # type: ignore[attr-defined]
 

@@ -18,7 +18,7 @@ from tests.toys import agents, box, environment
 from warpworld import Array, Environment, Group, Kernel, environment_names, register
 from warpworld.environment import DTYPES, MAX_THREADS_PER_ENV, eager_phase, get_environment, placed_groups
 from warpworld.errors import DeclarationError
-from warpworld.packaged import packaged_names
+from warpworld.packaged import EXTERNAL, packaged_names
 
 
 class Pursuit(Environment):
@@ -345,7 +345,7 @@ class TestRegistry:
         assert str(error.value) == "unknown environment 'cartpol'. Did you mean 'cartpole'? All: warpworld list"
 
     def test_unknown_name_that_is_near_none(self) -> None:
-        known = ", ".join(sorted([*packaged_names(), "external"]))
+        known = ", ".join(sorted([*packaged_names(), *EXTERNAL]))
         with pytest.raises(DeclarationError, match=f"^unknown environment 'zzz'. Known: {known}"):
             get_environment("zzz")
 

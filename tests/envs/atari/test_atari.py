@@ -215,10 +215,9 @@ def test_all_actions_can_be_asked_for() -> None:
     np.testing.assert_array_equal(frames[0]["observations"], frames[1]["observations"])
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.exhaustive) for part in range(1, 35))])
 def test_each_game_runs_and_its_state_fits(part: int) -> None:
-    for game in installed.known_games()[part::4]:
+    for game in installed.known_games()[part::35]:
         world = games(1, game=game, stack_num=1)
         course = played(world, some_actions(20, 1, 3))
         world.fork(0, [0])
