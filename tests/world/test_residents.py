@@ -13,14 +13,13 @@ import pytest
 import torch
 from gymnasium.spaces import Box, Discrete
 
+from tests.resuming import assert_a_cut_changes_nothing
 from warpworld import Environment, Group, World
 from warpworld.config import config_from_dict
 from warpworld.environment import register
 from warpworld.errors import BindError, BuildError, DeclarationError, DeviceError, KernelError, StoreError
 from warpworld.policies import Policy
-from warpworld.runs import Run
 from warpworld.trainers.searching.simulation import LearntRewards, Simulation
-from warpworld.trainers.trainer import Trainer
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -198,18 +197,7 @@ def test_a_training_resumes_bit_for_bit(make: Make, tmp_path: Path) -> None:
     register("tallies")(type(make().environment))
     trainer = {"num_envs": 4, "num_steps": 8, "total_env_steps": 192, "seed": 3}
     config = config_from_dict({"name": "tallies", "trainer": trainer, "policy": {"agent": {}}, "saving": {}})
-    found = []
-    for cut in (False, True):
-        run, learner = Run.create(config, tmp_path / str(cut)), Trainer(config)
-        if cut:
-            learner.train(run, stop=lambda learner=learner: learner.iteration == 3)  # type: ignore[misc]
-            run.close()
-            run, learner = Run.open(run.path), Trainer(config)
-            learner.resume(run)
-        learner.train(run)
-        run.close()
-        found.append((run.metrics_path.read_bytes(), learner.world.snapshot()))
-    assert found[0][0] == found[1][0] and torch.equal(found[0][1], found[1][1])
+    assert_a_cut_changes_nothing(config, tmp_path, after=3)
 
 
 @pytest.mark.heavy

@@ -13,13 +13,12 @@ import torch
 from gymnasium.spaces import Discrete
 
 import warpworld
+from tests.resuming import assert_a_cut_changes_nothing
 from warpworld import World
 from warpworld.config import config_from_dict
 from warpworld.envs.atari import installed
 from warpworld.envs.atari.atari import Atari
 from warpworld.errors import DeclarationError, DeviceError
-from warpworld.runs import Run
-from warpworld.trainers import Trainer
 
 ale = pytest.importorskip("ale_py", reason="pip install 'ale-py>=0.12,<0.13'")
 pytestmark = [pytest.mark.cpu_backend, pytest.mark.long, pytest.mark.heavy, pytest.mark.usefixtures("optimised")]
@@ -162,19 +161,7 @@ def test_a_training_resumes_bit_for_bit(tmp_path: Path) -> None:
             "policy": {"agent": {"model": {**model, "channels": [4], "kernel_sizes": [4], "strides": [2]}}},
         }
     )
-    found = []
-    for cut in (False, True):
-        run, learner = Run.create(config, tmp_path / str(cut)), Trainer(config)
-        if cut:
-            learner.train(run, stop=lambda learner=learner: learner.iteration == 2)  # type: ignore[misc]
-            run.close()
-            run, learner = Run.open(run.path), Trainer(config)
-            learner.resume(run)
-        learner.train(run)
-        run.close()
-        found.append((run.metrics_path.read_bytes(), learner.world.snapshot()))
-    assert found[0][0] == found[1][0]
-    assert torch.equal(found[0][1], found[1][1])
+    assert_a_cut_changes_nothing(config, tmp_path, after=2)
 
 
 def test_an_episode_may_end_with_a_life() -> None:
