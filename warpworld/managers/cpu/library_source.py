@@ -104,7 +104,11 @@ class LibrarySource:
         if found is None:
             return None
         name = content_key(["shipped", found.parent.name, key, str(PACKAGE), *self.apart])
-        return cached(name, ".so", lambda scratch, target: shutil.copyfile(found, target) and None, self.subject)
+
+        def copy(scratch: Path, target: Path) -> None:
+            shutil.copyfile(found, target)
+
+        return cached(name, ".so", copy, self.subject)
 
     def _built(self) -> Path:
         """The library as this machine's compiler makes it."""
@@ -123,7 +127,7 @@ class LibrarySource:
         compiler = find_compiler()
         words = [compiler.version, *compiler.all_flags(self._flags(compiler)), *self.wrapped, *self.link_flags]
         processors = [processor()] if self.is_native else []
-        parts = [self.kind, self.text, *words, *processors, *objects, *self.apart, *self.contents]
+        parts: list[str | bytes] = [self.kind, self.text, *words, *processors, *objects, *self.apart, *self.contents]
         return compiler, content_key(parts)
 
     def _flags(self, compiler: HostCompiler) -> tuple[str, ...]:

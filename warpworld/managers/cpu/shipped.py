@@ -76,7 +76,7 @@ def shipped(key: str, native: bool) -> Path | None:
 
 
 def why_not_shipped() -> str:
-    """What the wheel's libraries are for, behind the error that there is no compiler; empty without any."""
+    """Sentence behind the error that there is no compiler: what the wheel has libraries for; empty without any."""
     if not FOLDER.is_dir():
         return ""
     if not own_levels():
