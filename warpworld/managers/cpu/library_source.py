@@ -91,11 +91,15 @@ class LibrarySource:
             BuildError: it does not compile.
         """
         compiler = HostCompiler((command,), command) if command else find_compiler()
-        maps = [f"-ffile-prefix-map={each}={RECORDED}" for each in (PACKAGE, scratch)]
+        places = {scratch: "/build", Path.cwd(): "/build", PACKAGE: RECORDED}  # the last one that fits counts
+        maps = [f"-ffile-prefix-map={place}={name}" for place, name in places.items()]
         objects = [scratch / f"{i}.o" for i in range(len(self.objects))]
         for each, path in zip(self.objects, objects, strict=True):
             each._compile(compiler, scratch, path, (*each._flags_at(level, compiler), *maps))
         self._link(compiler, scratch, target, (*self._flags_at(level, compiler), *maps), objects)
+        # in the file itself, since compilers map no name that they write for a sanitizer
+        package = str(PACKAGE).encode()
+        target.write_bytes(target.read_bytes().replace(package, RECORDED.encode().ljust(len(package), b"/")))
 
     def _shipped(self) -> Path | None:
         """The wheel's library, copied into the build cache."""

@@ -88,5 +88,5 @@ def why_not_shipped() -> str:
 
 def installed_file(recorded: str) -> str:
     """The file on this machine that a library's lines name."""
-    inside = recorded.removeprefix(f"{RECORDED}/")
-    return recorded if inside == recorded else str(PACKAGE / inside)
+    inside = recorded.removeprefix(f"{RECORDED}/").lstrip("/")  # padded to the length of the name that it stands for
+    return str(PACKAGE / inside) if recorded.startswith(f"{RECORDED}/") else recorded
