@@ -109,9 +109,9 @@ gpu: ## Check and measure the cuda backend on this machine's GPU
 	@if [ -x $(BIN)/python ]; then python=$(BIN)/python; else python=$(PYTHON); fi; \
 	  $$python -m benchmarks.gpu $(ARGS)
 
-wheel: $(STAMP) ## Build a wheel into dist/, install it into an empty virtual environment elsewhere, and train with it
+wheel: $(STAMP) ## Build a wheel with compiled kernels into dist/, install it elsewhere, and train without a compiler
 	rm -rf build dist
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/python -m tools.build_wheel $(ARGS)
 	$(BIN)/python tools/try_wheel.py --torch-index "$(TORCH_INDEX)" dist/warpworld-*.whl
 
 docs: $(DOCS_STAMP) ## Build the documentation site into site/; a broken link is an error

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -72,8 +73,12 @@ def metadata(wheel: Path) -> Message:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment holding the wheel; its dependencies are seen in the environment that runs the tests."""
-    where = tmp_path_factory.mktemp("installed")
+    """A fresh environment holding the wheel."""
+    return install(wheel, tmp_path_factory.mktemp("installed"))
+
+
+def install(wheel: Path, where: Path) -> Path:
+    """Install a wheel into a fresh environment, which sees its dependencies in that of the tests."""
     run([sys.executable, "-m", "venv", "--without-pip", where], cwd=where)
     (site,) = where.glob("lib/python*/site-packages")
     hosts = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
@@ -303,3 +308,26 @@ def test_mypy_checks_a_users_program_against_the_installed_package(installed: Pa
         """expected "str | type[Environment] | Environment | World"  [arg-type]""",
         "Found 2 errors in 1 file (checked 2 source files)",
     ]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the compiled kernels are for x86-64")
+@pytest.mark.cpu_backend
+@pytest.mark.heavy
+@pytest.mark.long
+def test_a_wheel_with_compiled_kernels_needs_no_compiler(tmp_path: Path) -> None:
+    asked = ["cartpole", "--levels", "x86-64-v3", "--no-checks", "--jobs", "1", "--dist", tmp_path]
+    run([sys.executable, "-m", "tools.build_wheel", *asked], cwd=ROOT)
+    (wheel,) = tmp_path.glob("warpworld-*-py3-none-manylinux_2_*_x86_64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        carried = [name for name in archive.namelist() if name.endswith(".so")]
+        assert not any(str(ROOT).encode() in archive.read(name) for name in carried)
+    assert {Path(name).parts[:2] for name in carried} == {("warpworld", "prebuilt")}
+    # a machine with nothing but this environment
+    environment = tmp_path / "environment"
+    environment.mkdir()
+    commands = install(wheel, environment) / "bin"
+    bare = {"PATH": str(commands), "WARPWORLD_CACHE": str(tmp_path / "cache"), "CXX": ""}
+    small = ["trainer.device=cpu", "trainer.num_envs=8", "trainer.num_steps=32", "trainer.total_env_steps=1024"]
+    run([commands / "warpworld", "train", "cartpole", *small], cwd=tmp_path, **bare)
+    with pytest.raises(AssertionError, match=r"no C\+\+ compiler found .* for its own configurations as they are"):
+        run([commands / "warpworld", "train", "chain", "trainer.device=cpu"], cwd=tmp_path, **bare)

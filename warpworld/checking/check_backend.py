@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -24,8 +23,6 @@ from warpworld.managers import (
     Step,
     WorldConstants,
     amount,
-    cached,
-    content_key,
     explain_failure,
     first_error,
     is_own_kernel,
@@ -37,10 +34,12 @@ from warpworld.managers.cpu import (
     CpuBackend,
     CpuProgram,
     HostCompiler,
+    LibrarySource,
     Module,
+    contents_of,
+    does_not_compile,
     find_compiler,
     headers,
-    processor,
     require_cpp_library,
     runtime,
     source_line,
@@ -148,26 +147,27 @@ class CheckBackend(CpuBackend):
             return super().build(source)
         runtime()
         source = replace(source, checked=True)
-        # contents that the library depends on
-        compiler, text = find_compiler(), source.host_text(self.warp_size)
-        folders, watcher = source.host_folders(), _check_runtime(find_compiler())
-        included = [data for _, data in source.included()]
-        asked, wrapped = (*_flags(compiler), *users_kernel_flags()), [*WRAPPED]
-        link = source.host.link_flags if source.host else ()
         if source.host:
-            require_cpp_library(compiler, source.path)
-            asked, wrapped = asked + HOST_CODE_FLAGS, [*WRAPPED, *HOST_CODE_WRAPPED]
-        flags = [*compiler.all_flags(asked), *link]
-        own = [compiler.version, *flags, processor(), watcher.name]
-        key = content_key(["check", text, *own, *included, *headers()])
-
-        # the library, with code that reports each access
-        def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, asked, folders, scratch, target, [watcher], wrapped, True, link)
-            if log:
-                raise _cannot_instrument(compiler, log) or explain_failure(source, log, why_not_on_cpu)
-
-        self.module = Module(cached(key, ".so", build, f"{source.subject} for a check"), source)
+            require_cpp_library(find_compiler(), source.path)
+        library = LibrarySource(  # with code that reports each access
+            kind="check",
+            text=source.host_text(self.warp_size),
+            flags=CHECK_FLAGS + (HOST_CODE_FLAGS if source.host else ()),
+            users_flags=users_kernel_flags(),
+            flags_of_compiler=_instrument_flags,
+            folders=tuple(source.host_folders()),
+            contents=tuple(contents_of(source)),
+            subject=f"{source.subject} for a check",
+            refuse=lambda log, compiler: (
+                _cannot_instrument(compiler, log) or explain_failure(source, log, why_not_on_cpu)
+            ),
+            apart=source.filling(),
+            objects=(_check_runtime(),),
+            wrapped=(*WRAPPED, *(HOST_CODE_WRAPPED if source.host else ())),
+            keep_relocations=True,
+            link_flags=source.host.link_flags if source.host else (),
+        )
+        self.module = Module(library.library(), source)
         return self.module
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
@@ -282,21 +282,21 @@ def _check_memory(arrays: Sequence[WatchedArray], free: int | None) -> None:
         )
 
 
-def _check_runtime(compiler: HostCompiler) -> Path:
-    """The check runtime's object file, built once per compiler."""
-    text = '#include "cpu/check/runtime.cpp"\n'
-    key = content_key(["check runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *headers()])
+def _check_runtime() -> LibrarySource:
+    """The check runtime, which each library that is checked has in it."""
+    return LibrarySource(
+        kind="check runtime",
+        text='#include "cpu/check/runtime.cpp"\n',
+        flags=RUNTIME_FLAGS,
+        folders=(INCLUDE_FOLDER,),
+        contents=tuple(headers()),
+        subject="the check runtime",
+        refuse=does_not_compile("the check runtime"),
+    )
 
-    def build(scratch: Path, target: Path) -> None:
-        log = compiler.build_object(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)
-        if log:
-            raise BuildError(f"the check runtime does not compile with {compiler.version}: {first_error(log)}", log)
 
-    return cached(key, ".o", build, "the check runtime")
-
-
-def _flags(compiler: HostCompiler) -> tuple[str, ...]:
-    """Flags that kernels are compiled with.
+def _instrument_flags(compiler: HostCompiler) -> tuple[str, ...]:
+    """Flags by which a compiler adds calls to kernels.
 
     Of clang's options, `bounds` would end a kernel without a word; basic blocks that others imply would have no calls,
     and a read of what is written next would not be seen.
@@ -306,7 +306,7 @@ def _flags(compiler: HostCompiler) -> tuple[str, ...]:
     coverage = "bb,no-prune,trace-pc" if is_clang else "trace-pc"
     reads = ("-mllvm", "-tsan-instrument-read-before-write=1") if is_clang else ()
     return (
-        *(*CHECK_FLAGS, f"-fsanitize-coverage={coverage}", *reads),
+        *(f"-fsanitize-coverage={coverage}", *reads),
         *(f"-fsanitize={undefined},return", f"-fsanitize-recover={undefined}"),
     )
 

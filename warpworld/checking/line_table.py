@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warpworld.checking.elf import Elf
+from warpworld.managers.cpu import installed_file
 
 _PATH, _FOLDER = 1, 2  # what an entry of DWARF 5 says of a file
 _FIXED = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}  # forms of known size
@@ -107,7 +108,8 @@ class _Unit:
         self._range, self._first_special = reader.number(1), reader.number(1)
         self._operands = [reader.number(1) for _ in range(self._first_special - 1)]
         # names of files, whose form depends on the version
-        self._files = list(self._new_files() if self._version >= 5 else self._old_files())
+        recorded = self._new_files() if self._version >= 5 else self._old_files()
+        self._files = [*map(installed_file, recorded)]
         reader.at = program
 
     def _old_files(self) -> Iterator[str]:

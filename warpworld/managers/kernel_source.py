@@ -160,6 +160,14 @@ class KernelSource:
         """Folders in which a host compiler looks for included files."""
         return [INCLUDE_FOLDER, self.path.parent, TOOLKIT, *(self.host.include_folders if self.host else ())]
 
+    def filling(self) -> tuple[str, ...]:
+        """Digests of what variables are filled with.
+
+        The loader takes a file that it loads twice for one library, and two worlds with other contents must not share
+        theirs: each needs a file of its own.
+        """
+        return tuple(each.digest for each in self.filled)
+
     def uses_warp_words(self) -> bool:
         """Whether the author's code mentions warps."""
         return any(_mentions(_WARP_WORDS, text) for text in self._author_texts)
@@ -311,15 +319,10 @@ class KernelSource:
         return lines
 
     def _addresses(self) -> str:
-        """Addresses of the variables that the host fills.
-
-        What they are filled with stands there too: the loader takes a file that it loads twice for one library, and
-        two worlds with other contents must not share theirs.
-        """
+        """Addresses of the variables that the host fills."""
         exported = 'extern "C" __attribute__((visibility("default")))'
         return "".join(
-            f"{exported} void* const {host_address(each.name)} = (void*)&{each.name};  // {each.digest}\n"
-            for each in self.filled
+            f"{exported} void* const {host_address(each.name)} = (void*)&{each.name};\n" for each in self.filled
         )
 
 

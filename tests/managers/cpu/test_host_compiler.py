@@ -16,7 +16,13 @@ from tests.toys import HEADER, agents, environment
 from warpworld import Array, World
 from warpworld.errors import BindError, BuildError
 from warpworld.managers.cpu import NativeLibrary, host_compiler
-from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, HostCompiler, find_compiler, kernel_flags
+from warpworld.managers.cpu.host_compiler import (
+    RUNTIME_FLAGS,
+    HostCompiler,
+    find_compiler,
+    kernel_flags,
+    users_kernel_flags,
+)
 from warpworld.managers.cpu.native_runtime import ABI, load_library
 from warpworld.managers.kernel_source import INCLUDE_FOLDER
 
@@ -175,7 +181,7 @@ def test_what_cannot_be_run(variable: str, text: str, told: str, tools: Path, mo
     put(tools, "g++")
     monkeypatch.setenv(variable, text)
     with pytest.raises(BuildError, match=told):
-        find_compiler().all_flags(kernel_flags())
+        find_compiler().all_flags(users_kernel_flags())
 
 
 @pytest.mark.parametrize("debug", ["0", "1"])
@@ -185,7 +191,7 @@ def test_flags_of_the_user_come_last(debug: str, tools: Path, monkeypatch: pytes
     monkeypatch.setenv("WARPWORLD_CXXFLAGS", "-O0 -g")
     monkeypatch.setenv("WARPWORLD_KERNELFLAGS", "-O1")
     assert find_compiler().all_flags(("-O3",))[-3:] == ("-O3", "-O0", "-g")
-    assert find_compiler().all_flags(kernel_flags())[-3:] == ("-O1", "-O0", "-g")
+    assert find_compiler().all_flags((*kernel_flags(), *users_kernel_flags()))[-3:] == ("-O1", "-O0", "-g")
 
 
 @pytest.mark.long

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +16,6 @@ from warpworld.managers import (
     Program,
     Step,
     WorldConstants,
-    cached,
-    content_key,
     explain_failure,
 )
 from warpworld.managers.cpu.free_memory import available_memory
@@ -29,9 +26,11 @@ from warpworld.managers.cpu.host_compiler import (
     find_compiler,
     kernel_flags,
     require_cpp_library,
+    users_kernel_flags,
 )
+from warpworld.managers.cpu.library_source import LibrarySource
 from warpworld.managers.cpu.module import Module
-from warpworld.managers.cpu.native_runtime import headers, processor, runtime
+from warpworld.managers.cpu.native_runtime import contents_of, runtime
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.refused_words import why_not_on_cpu
 from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
@@ -94,23 +93,22 @@ class CpuBackend:
     def build(self, source: KernelSource) -> Module:
         """Compile a source into a module, or take it from the build cache."""
         runtime()
-        compiler, text = find_compiler(), source.host_text(self.warp_size)
-        included = [data for _, data in source.included()]
-        flags, link = kernel_flags(), source.host.link_flags if source.host else ()
-        wrapped = HOST_CODE_WRAPPED if source.host else ()
         if source.host:
-            require_cpp_library(compiler, source.path)
-            flags += HOST_CODE_FLAGS
-        words = [*compiler.all_flags(flags), *link]
-        key = content_key(["module", text, compiler.version, *words, processor(), *included, *headers()])
-
-        def build(scratch: Path, target: Path) -> None:
-            folders = source.host_folders()
-            log = compiler.build_library(text, flags, folders, scratch, target, (), wrapped, link_flags=link)
-            if log:
-                raise explain_failure(source, log, why_not_on_cpu)
-
-        return Module(cached(key, ".so", build, source.subject), source)
+            require_cpp_library(find_compiler(), source.path)
+        library = LibrarySource(
+            kind="module",
+            text=source.host_text(self.warp_size),
+            flags=kernel_flags() + (HOST_CODE_FLAGS if source.host else ()),
+            users_flags=users_kernel_flags(),
+            folders=tuple(source.host_folders()),
+            contents=tuple(contents_of(source)),
+            subject=source.subject,
+            refuse=lambda log, compiler: explain_failure(source, log, why_not_on_cpu),
+            apart=source.filling(),
+            wrapped=HOST_CODE_WRAPPED if source.host else (),
+            link_flags=source.host.link_flags if source.host else (),
+        )
+        return Module(library.library(), source)
 
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""

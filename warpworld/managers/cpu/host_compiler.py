@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from warpworld.errors import BuildError
+from warpworld.managers.cpu.shipped import installed_file, why_not_shipped
 from warpworld.managers.tools import run_tool, words_of
 
 logger = logging.getLogger(__name__)
@@ -34,14 +35,15 @@ _COMMON_FLAGS = (
     *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti", "-fstack-clash-protection"),
     *("-U_FORTIFY_SOURCE", *(("-fcf-protection=none",) if _X86 else ())),
 )
-_NATIVE_FLAGS = {"x86_64": ("-march=native",), "AMD64": ("-march=native",), "aarch64": ("-mcpu=native",)}
+_NATIVE = {"x86_64": ("-march=native",), "AMD64": ("-march=native",), "aarch64": ("-mcpu=native",)}
+NATIVE_FLAGS = _NATIVE.get(platform.machine(), ())  # of code for this processor
 _ZIG_FLAGS = ("-UNDEBUG", "-fno-sanitize=undefined")  # zig sets its own defaults by -O level
 
 RUNTIME_FLAGS = ("-O3", "-g1", "-ftls-model=initial-exec")
 # No fused multiply-add that the source does not ask for: the same bits from every compiler. printf is the headers' own,
 # so compilers must not make puts() of it.
 KERNEL_FLAGS = (
-    *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
+    *("-O3", *NATIVE_FLAGS),
     *("-g1", "-ffp-contract=off", "-fno-trapping-math", "-fno-math-errno", "-Wno-narrowing", "-Wno-unknown-pragmas"),
     *("-fno-builtin-printf", "-Wformat"),
 )
@@ -50,7 +52,7 @@ HOST_CODE_FLAGS = ("-fexceptions", "-frtti")
 HOST_CODE_WRAPPED = ("__cxa_throw",)
 # The package's own numerics, which nothing has to match bit for bit: fused multiply-adds where they are faster.
 LIBRARY_FLAGS = (
-    *("-O3", *_NATIVE_FLAGS.get(platform.machine(), ())),
+    *("-O3", *NATIVE_FLAGS),
     *("-g1", "-ffp-contract=fast", "-fno-trapping-math", "-fno-math-errno", "-Wno-psabi", "-Wno-unknown-pragmas"),
 )
 
@@ -68,15 +70,15 @@ def debugging() -> bool:
 
 
 def kernel_flags() -> tuple[str, ...]:
-    """Flags of kernels, the user's last. For a debugger nothing is optimised, and header words are functions to call.
+    """Flags of kernels. For a debugger nothing is optimised, and header words are functions to call.
 
     Raises:
         BuildError: a variable of the environment is not what it may be.
     """
     if not debugging():
-        return (*KERNEL_FLAGS, *users_kernel_flags())
+        return KERNEL_FLAGS
     kept = (flag for flag in KERNEL_FLAGS if flag not in ("-O3", "-g1"))
-    return (*kept, "-O0", "-g", "-DWW_DEBUG", *users_kernel_flags())
+    return (*kept, "-O0", "-g", "-DWW_DEBUG")
 
 
 def users_kernel_flags() -> tuple[str, ...]:
@@ -210,6 +212,7 @@ def _find(wanted: tuple[str, ...], path: str) -> HostCompiler:
     if zig is None:
         raise BuildError(
             f"no C++ compiler found (looked for $CXX, g++, clang++ and the ziglang package); {HOW_TO_GET_ONE}"
+            f"{why_not_shipped()}"
         )
     return zig
 
@@ -256,8 +259,8 @@ def source_lines(library: Path, offsets: Sequence[int], hidden: Path) -> dict[in
         if place.startswith("0x"):  # the address, before its places
             offset = int(place, 16)
             continue
-        file, _, line = place.rpartition(":")
-        number = line.split(" ")[0]
+        recorded, _, line = place.rpartition(":")
+        file, number = installed_file(recorded), line.split(" ")[0]
         if offset not in found and number.isdigit() and hidden not in Path(file).parents and Path(file).is_file():
             found[offset] = (file, int(number))
     return found

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from warpworld.errors import BuildError, KernelError
-from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
-from warpworld.managers.cpu.host_compiler import LIBRARY_FLAGS, find_compiler
+from warpworld.errors import KernelError
+from warpworld.managers import INCLUDE_FOLDER
+from warpworld.managers.cpu.host_compiler import LIBRARY_FLAGS
+from warpworld.managers.cpu.library_source import LibrarySource, does_not_compile
 from warpworld.managers.cpu.native_runtime import (
     ErrorCode,
     NativeProgram,
@@ -17,7 +18,6 @@ from warpworld.managers.cpu.native_runtime import (
     StepKind,
     headers,
     load_library,
-    processor,
     runtime,
 )
 
@@ -38,19 +38,18 @@ class NativeLibrary:
     """
 
     def __init__(self, source: Path) -> None:
-        compiler, text = find_compiler(), f'#include "{source.name}"\n'
         files = [path.read_bytes() for path in sorted(source.parent.iterdir()) if path.suffix in (".cpp", ".hpp")]
-        flags = [compiler.version, processor(), *compiler.all_flags(LIBRARY_FLAGS)]
-        key = content_key(["library", text, *flags, *files, *headers()])
-
-        def build(scratch: Path, target: Path) -> None:
-            log = compiler.build_library(text, LIBRARY_FLAGS, [source.parent, INCLUDE_FOLDER], scratch, target)
-            if log:
-                error = first_error(log)
-                raise BuildError(f"{source.name} does not compile with {compiler.version}: {error}", log)
-
+        library = LibrarySource(
+            kind="library",
+            text=f'#include "{source.name}"\n',
+            flags=LIBRARY_FLAGS,
+            folders=(source.parent, INCLUDE_FOLDER),
+            contents=(*files, *headers()),
+            subject=source.name,
+            refuse=does_not_compile(source.name),
+        )
         runtime()  # whose symbols it uses
-        self._library = load_library(cached(key, ".so", build, source.name))
+        self._library = load_library(library.library())
 
     def function(self, name: str, *argument_types: type, returns: type | None = None) -> Callable[..., int]:
         """A plain function of the library."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 import enum
 import functools
-import platform
-import re
 from pathlib import Path
 
 from warpworld.errors import BuildError
-from warpworld.managers import INCLUDE_FOLDER, cached, content_key, first_error
+from warpworld.managers import INCLUDE_FOLDER, KernelSource
 from warpworld.managers.c_structs import INT, POINTER, UINT64, UNSIGNED, Context, struct
-from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS, find_compiler
+from warpworld.managers.cpu.host_compiler import RUNTIME_FLAGS
+from warpworld.managers.cpu.library_source import LibrarySource, does_not_compile
 
 ABI = 3
 
@@ -63,21 +62,15 @@ NativeRepeats = struct("NativeRepeats", **dict(program=POINTER, times=INT, done=
 
 # ---- what the machine code depends on -------------------------------------------------------------------------------
 @functools.cache
-def processor() -> str:
-    """Features of the processor that native code depends on: machines may share a cache."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor()
-    wanted = r"^(flags|Features|isa|cpu|model name|CPU implementer|CPU part)\s*:.*$"
-    return "\n".join(sorted({match.group() for match in re.finditer(wanted, text, re.MULTILINE)}))
-
-
-@functools.cache
 def headers() -> list[bytes]:
     """Contents of the package's own headers for a host compiler."""
     paths = [*INCLUDE_FOLDER.glob("*.cuh"), *(INCLUDE_FOLDER / "cpu").rglob("*")]
     return [path.read_bytes() for path in sorted(paths) if path.is_file()]
+
+
+def contents_of(source: KernelSource) -> list[bytes]:
+    """Contents of all files that a kernel file's library is made from, itself apart."""
+    return [*(data for _, data in source.included()), *headers()]
 
 
 # ---- loading --------------------------------------------------------------------------------------------------------
@@ -103,19 +96,18 @@ def runtime() -> ctypes.CDLL:
     Raises:
         BuildError: there is no compiler, it does not compile, or the cache cannot be written.
     """
-    # contents that the library depends on
-    compiler, text = find_compiler(), '#include "cpu/runtime.cpp"\n'
-    key = content_key(["runtime", text, compiler.version, *compiler.all_flags(RUNTIME_FLAGS), *headers()])
-
-    def build(scratch: Path, target: Path) -> None:
-        log = compiler.build_library(text, RUNTIME_FLAGS, [INCLUDE_FOLDER], scratch, target)
-        if log:
-            raise BuildError(
-                f"the cpu backend's runtime does not compile with {compiler.version}: {first_error(log)}", log
-            )
-
+    what = "the cpu backend's runtime"
+    source = LibrarySource(
+        kind="runtime",
+        text='#include "cpu/runtime.cpp"\n',
+        flags=RUNTIME_FLAGS,
+        folders=(INCLUDE_FOLDER,),
+        contents=tuple(headers()),
+        subject=what,
+        refuse=does_not_compile(what),
+    )
     # the library, after a check of its interface
-    library = load_library(cached(key, ".so", build, "the cpu backend's runtime"), ctypes.RTLD_GLOBAL)
+    library = load_library(source.library(), ctypes.RTLD_GLOBAL)
     library.ww_run_program.argtypes = [ctypes.c_void_p]
     library.ww_run_program.restype = ctypes.c_int
     library.ww_repeat_program.argtypes = [ctypes.c_void_p]
