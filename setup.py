@@ -44,6 +44,7 @@ setup(
             "*.css",
             "*.js",
             "*.json",
+            "*.md",
             "*.so",
             "py.typed",
         ],

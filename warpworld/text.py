@@ -1,8 +1,13 @@
-"""Numbers and aligned rows of text, as people read them."""
+"""Numbers and aligned rows of text, as people read them, and documents, as programs do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import json
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 
 def duration(seconds: float) -> str:
@@ -41,6 +46,28 @@ def print_columns(rows: Sequence[Sequence[str]]) -> None:
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
         for row in rows:
             print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[-1]]).rstrip())
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    """Print a JSON document; numbers that are not finite, which JSON has no word for, are null."""
+    print(json.dumps(_finite(document), indent=2))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@contextlib.contextmanager
+def printed_for(output: str) -> Iterator[None]:
+    """Send what is printed meanwhile to standard error where the output is to be "json": one document and no more."""
+    with contextlib.redirect_stdout(sys.stderr) if output == "json" else contextlib.nullcontext():
+        yield
 
 
 def printable(text: str) -> str:

@@ -13,12 +13,15 @@ import nbformat
 from tools.site.__main__ import build
 from tools.site.built import faults
 from tools.site.files import read_files, write_files
+from tools.site.llms import with_llms
 from tools.site.notebooks import with_notebooks
 from tools.site.sources import with_sources
 
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 CONFIG = """
 site_name: a site
+site_description: about it
+nav: [{Home: [index.md]}]
 docs_dir: build/site-docs
 use_directory_urls: false
 theme: {name: material, font: FONT}
@@ -109,3 +112,18 @@ def test_a_build_fails_at_a_fault(
     (tmp_path / "mkdocs.yml").write_text(CONFIG.replace("FONT", font))
     assert build(tmp_path) == (1 if fault else 0)
     assert fault in "".join(capfd.readouterr())
+
+
+def test_pages_are_listed_with_their_first_sentences() -> None:
+    nav = [{"Home": ["index.md", {"Guides": [{"A guide": "g/a.md"}]}]}]
+    settings = {"site_name": "a site", "site_description": "about it", "nav": nav}
+    pages = {
+        "index.md": b"# Home\n\n```sh\nrun\n```\n\nSee [a guide](g/a.md), by A et al. It is\nlong. More.\n",
+        "g/a.md": b"# `a`: guide\n\n![picture](a.png)\n\nNo. It is not. So.\n",
+        "left-out.md": b"# Out\n",
+    }
+    assert with_llms(pages, settings)["llms.txt"].decode().splitlines() == [
+        *("# a site", "", "> about it", "", "## Home", ""),
+        "- [Home](index.html): See a guide, by A et al. It is long.",
+        "- [`a`: guide](g/a.html): No. It is not.",
+    ]

@@ -13,8 +13,11 @@ import sys
 import time
 from pathlib import Path
 
+import yaml
+
 from tools.site.built import faults
 from tools.site.files import read_files, write_files
+from tools.site.llms import with_llms
 from tools.site.notebooks import with_notebooks
 from tools.site.sources import with_sources
 
@@ -24,7 +27,9 @@ ZENSICAL = (sys.executable, "-m", "zensical")
 
 def prepare(root: Path) -> None:
     """Write the site's source into build/site-docs of a repository."""
-    write_files(with_sources(with_notebooks(read_files(root / "docs")), root), root / "build" / "site-docs")
+    pages = with_notebooks(read_files(root / "docs"))
+    listed = with_llms(pages, yaml.safe_load((root / "mkdocs.yml").read_text(encoding="utf-8")))
+    write_files(with_sources(listed, root), root / "build" / "site-docs")
 
 
 def build(root: Path = ROOT) -> int:

@@ -39,6 +39,11 @@ def checkpoint(text: str) -> int | Literal["best"]:
 
 
 # What every command that plays a run's policies takes as --checkpoint.
+FORMAT: dict[str, Any] = {
+    "choices": ("text", "json"),
+    "default": "text",
+    "help": "text for people, or one JSON document on standard output, of errors too (default: text)",
+}
 CHECKPOINT: dict[str, Any] = {
     "type": checkpoint,
     "metavar": "ITERATION|best",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.argument_types import CHECKPOINT, at_least
+from warpworld.cli.argument_types import CHECKPOINT, FORMAT, at_least
 from warpworld.cli.environments import add_environment, made_environment
 from warpworld.errors import ConfigError
+from warpworld.text import print_json, printed_for
 
 if TYPE_CHECKING:
     from warpworld.checking import Report
@@ -32,13 +32,17 @@ def add_parsers(commands: Any) -> None:
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
     check.add_argument("--greedy", action="store_true", help="of a run: take the likeliest actions, do not draw them")
     check.add_argument("--checkpoint", **{**CHECKPOINT, "help": f"of a run: {CHECKPOINT['help']}"})
-    check.add_argument("--format", choices=("text", "json"), default="text", help="report format (default: text)")
+    check.add_argument("--format", **FORMAT)
     check.set_defaults(command=_check)
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    report = _report(arguments)
-    print(json.dumps(report.as_dict(), indent=2) if arguments.format == "json" else report)
+    with printed_for(arguments.format):
+        report = _report(arguments)
+    if arguments.format == "json":
+        print_json(report.as_dict())
+    else:
+        print(report)
     return 0 if report.clean else FOUND
 
 

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from warpworld.text import print_columns, printable
+from warpworld.cli.argument_types import FORMAT
+from warpworld.text import print_columns, print_json, printable
 
 if TYPE_CHECKING:
     from warpworld.runs import RunSummary
@@ -22,6 +23,7 @@ def add_parsers(commands: Any) -> None:
         "setting that is not the same in all. `warpworld report RUN RUN` overlays their curves.",
     )
     compare.add_argument("runs", metavar="RUN", nargs="+", help="run folders, at least two")
+    compare.add_argument("--format", **FORMAT)
     compare.set_defaults(command=_compare, error=compare.error)
 
 
@@ -31,6 +33,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     if len(arguments.runs) == 1:
         arguments.error("expected at least two run folders")
     runs = [summarise(RunFolder.open(path)) for path in arguments.runs]
+    if arguments.format == "json":
+        print_json({"runs": [run.as_dict() for run in runs], "differing": _differing(runs)})
+        return 0
     print_columns(_rows(runs))
     for run in runs:
         if run.problem:
@@ -38,8 +43,14 @@ def _compare(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _differing(runs: Sequence[RunSummary]) -> dict[str, list[str]]:
+    from warpworld.runs import differing
+
+    return {key: list(values) for key, values in differing([run.settings for run in runs]).items()}
+
+
 def _rows(runs: Sequence[RunSummary]) -> list[list[str]]:
-    from warpworld.runs import differing, labels
+    from warpworld.runs import labels
 
     # names, states and progress
     settings = [run.settings for run in runs]
@@ -55,7 +66,7 @@ def _rows(runs: Sequence[RunSummary]) -> list[list[str]]:
             [f"{policy}: {kind} return", *(_return(run, policy, kind) for run in runs)] for kind in ("last", "best")
         ]
     # settings that differ
-    return rows + [[key, *values] for key, values in differing(settings).items()]
+    return rows + [[key, *values] for key, values in _differing(runs).items()]
 
 
 def _return(run: RunSummary, policy: str, kind: str) -> str:

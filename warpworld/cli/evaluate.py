@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, SIMULATIONS, at_least
+from warpworld.cli.argument_types import CHECKPOINT, FORMAT, MOST_EPISODES, SIMULATIONS, at_least
 from warpworld.cli.override_options import add_device, opened_run, played_config
-from warpworld.text import print_columns
+from warpworld.text import print_columns, print_json, printed_for
 
 
 def add_parsers(commands: Any) -> None:
@@ -35,6 +35,7 @@ def add_parsers(commands: Any) -> None:
     evaluation.add_argument("--simulations", **SIMULATIONS)
     evaluation.add_argument("--checkpoint", **CHECKPOINT)
     add_device(evaluation, "play")
+    evaluation.add_argument("--format", **FORMAT)
     evaluation.set_defaults(command=_eval, settings="overrides")
 
 
@@ -49,18 +50,22 @@ def _eval(arguments: argparse.Namespace) -> int:
 
     # the evaluation, in whole rounds
     played = whole_rounds(arguments.episodes)
-    if played != arguments.episodes:
+    if played != arguments.episodes and arguments.format == "text":
         print(f"{played:,} episodes: {arguments.episodes:,} rounded up, so that every env plays as many")
-    results = evaluate(
-        run,
-        episodes=arguments.episodes,
-        seed=arguments.seed,
-        greedy=arguments.greedy,
-        checkpoint=arguments.checkpoint,
-        steps=arguments.steps,
-        played_in=played_in,
-        simulations=arguments.simulations,
-    )
+    with printed_for(arguments.format):
+        results = evaluate(
+            run,
+            episodes=arguments.episodes,
+            seed=arguments.seed,
+            greedy=arguments.greedy,
+            checkpoint=arguments.checkpoint,
+            steps=arguments.steps,
+            played_in=played_in,
+            simulations=arguments.simulations,
+        )
+    if arguments.format == "json":
+        print_json({"run": str(run.path), "greedy": arguments.greedy, "seed": arguments.seed, "policies": results})
+        return 0
     # returns by policy
     rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
     for name, result in results.items():

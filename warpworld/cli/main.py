@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from warpworld.cli.about import version
 from warpworld.cli.garbage import left_at_exit
+from warpworld.cli.json_output import Parser, asks_for_json, print_error
 from warpworld.cli.override_options import unknown_words
 from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda import explain_torch_error
@@ -72,12 +73,16 @@ def main(argv: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
             return status
     except WarpworldError as error:
+        if asks_for_json(words):
+            print_error(type(error).__name__, f"{error}", USER_ERROR)
         print(f"error: {error}", file=sys.stderr)
         return USER_ERROR
     except RuntimeError as error:  # torch waits for the GPU where it likes, and meets what kernels did there
         explained = explain_torch_error(error)
         if explained is None:
             raise
+        if asks_for_json(words):
+            print_error("KernelError", f"{explained}", USER_ERROR)
         print(f"error: {explained}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
@@ -118,9 +123,9 @@ def _leave_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def _parser() -> tuple[Parser, dict[str, Parser]]:
     """The whole command line, and each command's part of it by name."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="warpworld", description="Multi-agent reinforcement learning on one device, with a GPU or without."
     )
     parser.add_argument("--version", action="version", version=f"warpworld {version('warpworld')}")

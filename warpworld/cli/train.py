@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warpworld.cli.argument_types import at_least
+from warpworld.cli.argument_types import FORMAT, at_least
 from warpworld.cli.garbage import collect_from_here, collected_later
 from warpworld.cli.override_options import add_run_options, option_overrides
+from warpworld.text import print_json, printed_for
 from warpworld.trainers.processes.membership import process_membership
 
 if TYPE_CHECKING:
@@ -50,8 +51,9 @@ def add_parsers(commands: Any) -> None:
     )
     train.add_argument("--jobs", type=at_least(1, 1024), help="runs of --seeds that train at a time (default: 1)")
     train.add_argument("--losses", action="store_true", help="show losses and entropies while it trains, too")
+    train.add_argument("--format", **FORMAT)
     add_run_options(train)
-    train.set_defaults(command=_train, settings="words", error=train.error)
+    train.set_defaults(command=_train, settings="words", error=train.error, trained=None)
 
 
 def _train(arguments: argparse.Namespace) -> int:
@@ -65,7 +67,17 @@ def _train(arguments: argparse.Namespace) -> int:
         return _train_seeds(words, arguments)
     if arguments.jobs is not None:
         arguments.error("--jobs is for --seeds: warpworld train CONFIG --seeds 5 --jobs 2")
-    # one run, in one process or several
+    with printed_for(arguments.format):
+        status = _train_one(words, arguments)
+    if arguments.format == "json" and arguments.trained is not None:
+        from warpworld.runs import RunFolder, summarise
+
+        print_json(summarise(RunFolder.open(arguments.trained)).as_dict())
+    return status
+
+
+def _train_one(words: Sequence[str], arguments: argparse.Namespace) -> int:
+    """Train a run, in one process or several."""
     with collected_later(), process_membership() as members:
         if not members.is_first:
             logging.getLogger("warpworld").setLevel(logging.ERROR)  # process 0 says it
@@ -78,6 +90,7 @@ def _train(arguments: argparse.Namespace) -> int:
 
 def _train_seeds(words: Sequence[str], asked: argparse.Namespace) -> int:
     alone = {"--resume": asked.resume, "--run": asked.run, "--stop-at": asked.stop_at, "--losses": asked.losses or None}
+    alone["--format json"] = asked.format == "json" or None
     for option in (option for option, given in alone.items() if given is not None):
         asked.error(f"{option} is for a single run, and --seeds trains several")
     from warpworld.cli.train_seeds import train_and_compare
@@ -148,6 +161,7 @@ def _begin(config: RunConfig, processes: ProcessGroup, asked: argparse.Namespace
     collect_from_here()
     if run is None:
         return run_along(trainer, asked.stop_at)
+    asked.trained = run.path
     with contextlib.closing(run):
         return run_session(trainer, run, asked.stop_at, asked.losses)
 
@@ -165,6 +179,7 @@ def _continue(run: Run, config: RunConfig, processes: ProcessGroup, asked: argpa
     # processes that write nothing
     if not processes.is_first:
         return 0 if trainer.is_finished else run_along(trainer, asked.stop_at)
+    asked.trained = run.path
     # settings from here on
     if is_changed:
         run.rewrite_config(config)

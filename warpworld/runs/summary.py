@@ -49,6 +49,17 @@ class RunSummary:
         """Name of the folder."""
         return readable(self.path.resolve().name)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The run as a JSON document has it: folder, state, env steps, and last and best mean return by policy."""
+        return {
+            "run": str(self.path),
+            "state": self.state,
+            "env_steps": self.env_steps,
+            "total_env_steps": self.total,
+            "returns": {policy: {"last": found.last, "best": found.best} for policy, found in self.returns.items()},
+            "problem": self.problem or None,
+        }
+
     @property
     def environment(self) -> str:
         """Name of the environment for people; "" where the configuration cannot be read."""

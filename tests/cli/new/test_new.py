@@ -58,6 +58,7 @@ def test_the_commands_that_it_prints_work_as_they_stand(
     assert main(["new", "GemHunt", "--into", "my games", *more]) == 0
     files, _, commands = capsys.readouterr().out.partition("\n\nIt works as it is:\n")
     written = ["gem_hunt.py", *(["gem_hunt.hpp"] if more else []), "gem_hunt.cu", "gem_hunt.yaml", "test_gem_hunt.py"]
+    written.append("AGENTS.md")
     assert [line.partition("  ")[0] for line in files.splitlines()] == [f"my games/gem_hunt/{name}" for name in written]
     train, watch, check, pytest_ = (re.split(r"  +", line.strip())[0] for line in commands.splitlines())
     short = ["trainer.total_env_steps=25_600", "trainer.device=cpu"]
@@ -97,7 +98,7 @@ def test_its_run_is_played_from_another_folder(
 def test_names_of_files_and_class(here: Path, name: str) -> None:
     folder = write_environment(name)
     assert folder == Path("gem_hunt")
-    assert names(folder) == ["gem_hunt.cu", "gem_hunt.py", "gem_hunt.yaml", "test_gem_hunt.py"]
+    assert names(folder) == ["AGENTS.md", "gem_hunt.cu", "gem_hunt.py", "gem_hunt.yaml", "test_gem_hunt.py"]
     assert "class GemHunt(Environment):\n" in (folder / "gem_hunt.py").read_text()
     assert '@register("gem_hunt")\n' in (folder / "gem_hunt.py").read_text()
     assert names(here) == ["gem_hunt"]

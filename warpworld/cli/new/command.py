@@ -35,6 +35,7 @@ def _new(arguments: argparse.Namespace) -> int:
         (f"{folder.name}.cu", "the kernels, which call the class" if arguments.cpp else "what happens: the kernels"),
         (f"{folder.name}.yaml", "how it is trained"),
         (f"test_{folder.name}.py", "what holds: its rules, and a check of the kernels"),
+        ("AGENTS.md", "for coding assistants: the commands, and what right answers look like"),
     ]
     print_columns([(str(folder / file), about) for file, about in rows])
     print("\nIt works as it is:")

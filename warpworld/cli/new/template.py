@@ -31,8 +31,8 @@ def write_environment(name: str, into: str | Path = ".", template: Path = TEMPLA
         template: TEMPLATE or CPP_TEMPLATE.
 
     Returns:
-        The folder. It holds a module, a kernel file and a config of the folder's name, and a test of the module; with
-        CPP_TEMPLATE also a header with the class.
+        The folder. It holds a module, a kernel file and a config of the folder's name, a test of the module, and
+        AGENTS.md for coding assistants; with CPP_TEMPLATE also a header with the class.
 
     Raises:
         TemplateError: the name will not do, something of that name is there already, or nothing can be written.

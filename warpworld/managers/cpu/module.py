@@ -10,6 +10,7 @@ from warpworld.errors import BuildError
 from warpworld.managers import KernelSource, host_address
 from warpworld.managers.cpu.native_runtime import load_library
 from warpworld.managers.cpu.refused_words import of_word
+from warpworld.managers.cpu.shipped import installed_file
 from warpworld.managers.device_variables import Filled
 
 
@@ -41,6 +42,10 @@ class Module:
     def kernel(self, name: str) -> int:
         """Address of a kernel's description."""
         return ctypes.addressof(ctypes.c_char.in_dll(self.library, f"ww_kernel_{name}"))
+
+    def file_of(self, recorded: str) -> str:
+        """The file on this machine that the library names."""
+        return installed_file(recorded)
 
     def _fill(self, variable: Filled) -> None:
         """Write a variable's contents; another world of the same library may be reading them, so only what differs."""

@@ -38,7 +38,6 @@ from warpworld.managers import (
 from warpworld.managers.c_structs import context_of
 from warpworld.managers.cpu.host_compiler import debugging, source_line
 from warpworld.managers.cpu.native_runtime import ErrorCode, NativeProgram, NativeRepeats, NativeStep, StepKind, runtime
-from warpworld.managers.cpu.shipped import installed_file
 from warpworld.managers.legal_actions import ActionBounds
 
 
@@ -198,7 +197,7 @@ class CpuProgram:
     def _place(self, step: RunKernel, error: ctypes.Structure) -> tuple[str, int]:
         """File and line of an error; where that is not known, of its kernel."""
         if error.file:
-            return installed_file(os.fsdecode(error.file)), error.line
+            return step.module.file_of(os.fsdecode(error.file)), error.line
         found = self.line_of_fault(step, error.pc) if error.pc else None
         source = step.module.source
         kernels = {signature.name: signature for signature in source.signatures}
