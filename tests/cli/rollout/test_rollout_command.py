@@ -23,6 +23,7 @@ pytestmark = pytest.mark.cpu_backend
 RUNS = {
     "tag": "tag_gridworld",  # two groups
     "masks": "skirmish",  # agents that die, choices that are forbidden
+    "leave": "tag_continuous",  # agents that are caught
     "numbers": "pendulum",  # actions that are numbers
 }
 
@@ -35,7 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
         groups = get_environment(environment)().groups()
         text = {
             "name": environment,
-            "env": {"episode_length": 6},
+            "env": {"episode_length": 60 if name == "leave" else 6},
             "trainer": {"num_envs": 4, "num_steps": 8, "total_env_steps": 64, "device": "cpu"},
             "policy": {group.name: {"num_minibatches": 1} for group in groups},
         }
@@ -96,7 +97,10 @@ def test_npz_holds_every_array(name: str, runs: Mapping[str, Path], tmp_path: Pa
             for kind in ("actions", "rewards", "terminated", "truncated"):
                 assert_parts(data[f"{group}/{kind}"], lengths, [getattr(each, kind)[group] for each in episodes])
         masks = {key for key in data if key.endswith("_mask")}
-    assert bool(masks) == (name == "masks")
+    kinds = {"masks": {"action_mask"}, "leave": {"agent_mask"}}
+    assert {key.split("/")[1] for key in masks} == kinds.get(name, set())
+    if name == "leave":
+        assert not all(each.agent_mask["runner"].all() for each in episodes)
 
 
 def assert_parts(together: np.ndarray, lengths: np.ndarray, parts: list[Any]) -> None:
