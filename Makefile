@@ -162,7 +162,7 @@ $(STAMP): $(REQUIREMENTS) requirements-cpu.txt constraints.txt setup.py pyprojec
 
 $(PEERS_STAMP): $(STAMP) requirements-peers.txt constraints.txt
 	$(INSTALL) --requirement requirements-peers.txt
-	$(INSTALL) --no-deps envpool envpool-assets envpool-assets-mujoco-large magent2 minatar mpe2 lbforaging rware
+	$(INSTALL) --no-deps envpool envpool-assets envpool-assets-mujoco-large magent2 minatar mpe2 lbforaging rware h5py minari pyarrow
 	@touch $@
 
 $(NIGHT_STAMP): $(PEERS_STAMP) requirements-night.txt constraints.txt

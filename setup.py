@@ -71,6 +71,8 @@ setup(
         "adapters": ["dm-env>=1.6", "pettingzoo>=1.24", "stable-baselines3>=2.3"],
         "external": ["ale-py>=0.12", "envpool>=1.1", "pettingzoo>=1.24"],
         "cuda": ["pycuda>=2024.1"],
+        # Data sets of episodes: Minari's form, which offline learners read, and Parquet.
+        "data": ["minari[hdf5]>=0.5.3; python_version >= '3.11'", "pyarrow>=16"],
         "compiler": ["ziglang>=0.13"],
         # The site: Markdown as it is read on GitHub, an API reference from docstrings, notebooks as pages; Python 3.11.
         "docs": ["mkdocstrings[python]>=0.29", "nbconvert>=7.16", "zensical>=0.0.73"],

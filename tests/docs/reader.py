@@ -73,7 +73,8 @@ class Reader:
             self._compare(block.text)
 
     def _run(self, line: str) -> None:
-        words = [word for part in shlex.split(line) for word in (glob.glob(part) or [part])]
+        typed = line.partition("  # ")[0]  # without a comment
+        words = [word for part in shlex.split(typed) for word in (glob.glob(part) or [part])]
         if words[0] == "warpworld":
             status = main([*words[1:], *(self._shorter if words[1] == "train" else [])])
             self.last, self.printed = words[1], self._capsys.readouterr().out

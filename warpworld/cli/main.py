@@ -34,7 +34,18 @@ COMMANDS = (
         "watch",
         "trace.command",
     ),
-    *("runs", "compare", "report.command", "board.command", "export", "new.command", "params", "check", "plans"),
+    *(
+        "runs",
+        "compare",
+        "report.command",
+        "board.command",
+        "export",
+        "rollout.command",
+        "new.command",
+        "params",
+        "check",
+        "plans",
+    ),
     *("run.command", "about", "completion", "bench.command"),
 )
 USER_ERROR = 2  # exit statuses

@@ -268,6 +268,11 @@ class LearnerConfig(Section):
         default=None,
         description="run folder whose latest weights it starts with; RUN#NAME for another name's",
     )
+    initial_data: Text | None = Field(
+        default=None,
+        description="npz file of `warpworld rollout` whose actions it learns before the training; null for none",
+    )
+    initial_epochs: Annotated[int, Field(ge=1, description="passes over initial_data")] = 10
     self_play: SelfPlayConfig | None = Field(
         default=None, description="opponents that replace it in some envs, as a section; null for none"
     )

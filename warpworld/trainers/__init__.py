@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from warpworld.trainers.loaded_policies import load_policies as load_policies
     from warpworld.trainers.readings import PlayedMetrics as PlayedMetrics
     from warpworld.trainers.readings import Rewards as Rewards
+    from warpworld.trainers.rounds import PATIENCE as PATIENCE
+    from warpworld.trainers.rounds import played_world as played_world
     from warpworld.trainers.rounds import whole_rounds as whole_rounds
     from warpworld.trainers.timing import Times as Times
     from warpworld.trainers.timing import timed_iterations as timed_iterations

@@ -15,6 +15,7 @@ from warpworld.errors import ConfigError
 from warpworld.policies import FLOAT32, Policy
 from warpworld.policies.fused import fuse
 from warpworld.trainers.algorithms import ALONE, Algorithm, ProcessGroup, get_algorithm
+from warpworld.trainers.cloning import clone_from_data
 from warpworld.trainers.collecting import Collector, Slot, player_of
 from warpworld.trainers.collecting.acting_kernel import why_not
 from warpworld.trainers.collecting.mingru_kernels import give_kernels
@@ -77,16 +78,17 @@ def build_learners(
         config: the run's settings.
         world: in which they learn.
         generator: on the CPU, what weights are drawn from.
-        initial_weights: whether the weights that the settings name are read.
+        initial_weights: whether the weights and the data that the settings name are read.
 
     Raises:
-        RunError: such weights cannot be read, or have other shapes.
+        RunError: such weights or data cannot be read, or do not fit.
     """
     policies = build_policies(config, world.environment, generator, world.device)
     for policy in filter(None, policies.values()):
         policy.acting(masked="action_mask" in world.data)
     if initial_weights:
         load_initial_weights(config, policies)
+        clone_from_data(config, policies)
     return policies
 
 

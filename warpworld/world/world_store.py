@@ -333,12 +333,17 @@ class WorldStore:
         """Device of the store."""
         return self._backend.device
 
-    def observations(self, group: str) -> torch.Tensor | dict[str, torch.Tensor]:
-        """A group's observations: a view (num_envs, size, *shape), or one for each key of a Dict space."""
-        chosen = self._group(group)
+    def observations(self, group: str, final: bool = False) -> torch.Tensor | dict[str, torch.Tensor]:
+        """A group's observations: a view (num_envs, size, *shape), or one for each key of a Dict space.
+
+        Args:
+            group: its name.
+            final: those that each env's latest episode ended with, of a world with ``final_observations``.
+        """
+        chosen, kind = self._group(group), "final_" if final else ""
         shared = group_suffix(self.groups, chosen, "observations") == ""
         views = {
-            key: self.data[name][:, chosen.slice] if shared else self.data[name]
+            key: self.data[kind + name][:, chosen.slice] if shared else self.data[kind + name]
             for key, name in observation_names(self.groups, chosen).items()
         }
         return views.get("", views)

@@ -125,6 +125,23 @@ class CallersSpaces:
             found[path], first[bool(heads)] = space_tensor(leaf, chosen[:, begin : begin + count]), begin + count
         return built(self.action, found)
 
+    def choices(self, actions: np.ndarray) -> Tensor:
+        """Find the choices of a distribution, or the numbers as drawn, of actions: the inverse of ``actions``.
+
+        Args:
+            actions: (n, *shape) of a space without parts. Those that a bound cut off are taken as they are.
+
+        Returns:
+            (n, heads) int64, or (n, dimensions) float32.
+        """
+        assert not is_nested(self.action)
+        if not isinstance(self.action, Box):
+            return torch.from_numpy(actions.astype(np.int64) - action_start(self.action)).reshape(len(actions), -1)
+        stored = stored_action(self.action)
+        assert isinstance(stored, Box)
+        centre, scale, *_ = torch.from_numpy(scaling_to(stored))
+        return (torch.from_numpy(actions.astype(np.float32)).reshape(len(actions), -1) - centre) / scale
+
 
 def space_tensor(space: Space, chosen: Tensor) -> Tensor:
     """Choices, or numbers as drawn, (n, numbers), as actions of a space without parts: (n, *shape) of its dtype."""

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from warpworld.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from warpworld.trainers.from_python.episodes import Episode as Episode
+    from warpworld.trainers.from_python.episodes import played_episodes as played_episodes
     from warpworld.trainers.from_python.loading import load_policy as load_policy
     from warpworld.trainers.from_python.rollouts import rollout as rollout
     from warpworld.trainers.from_python.training import train as train

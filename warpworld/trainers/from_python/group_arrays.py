@@ -22,9 +22,9 @@ from warpworld.policies import library_tensor
 from warpworld.world import World
 
 
-def observations(world: World, group: Group) -> Any:
-    """A group's observations, (num_envs, size, *shape) in its space; a dict of such for a Dict space."""
-    stored, spaces = world.observations(group.name), subspaces(group.observation)
+def observations(world: World, group: Group, final: bool = False) -> Any:
+    """A group's observations, (num_envs, size, *shape) in its space; a dict of such for a Dict space; or final ones."""
+    stored, spaces = world.observations(group.name, final), subspaces(group.observation)
     if isinstance(stored, dict):
         return {key: _in_space(part, spaces[key]) for key, part in stored.items()}
     return _in_space(stored, group.observation)

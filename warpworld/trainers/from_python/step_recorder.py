@@ -56,6 +56,10 @@ class StepRecorder:
             found["agent_mask"] = self._by_group(lambda group: world[self._agent_mask][:, group.slice])
         return found
 
+    def final(self) -> dict[str, Any]:
+        """Observations that each env's latest episode ended with, of a world with ``final_observations``."""
+        return self._by_group(lambda group: observations(self._world, group, final=True))
+
     def _by_group(self, read: Any) -> dict[str, Any]:
         return {name: _on_host(read(group)) for name, group in self._world.groups.items()}
 

@@ -1,0 +1,1 @@
+"""Whole episodes of a run's policies, written as data that other tools read."""
