@@ -230,6 +230,18 @@ class Environment:
         """
         return None
 
+    def draw_sight(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing | None:
+        """Draw what one agent sees, for people who play it: a camera's picture, beside that of ``draw``.
+
+        Args:
+            arrays: as of ``draw``.
+            agent: the agent's number.
+
+        Returns:
+            A ``warpworld.drawing.Drawing``, or None where ``draw`` shows all that there is to see.
+        """
+        return None
+
     @classmethod
     def source_path(cls) -> Path | None:
         """Absolute path of the kernel file, or None.

@@ -12,8 +12,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from gymnasium.spaces import Box
+
 from warpworld.drawing import Drawing, Image, Mark, Text, colour_table
-from warpworld.environment import names_of_choices
+from warpworld.environment import Group, names_of_choices, names_of_heads
 from warpworld.report.column_encoding import MOST_CHARACTERS, encode_columns
 from warpworld.report.recording import Frame, Recording
 
@@ -28,14 +30,14 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         most: characters that the numbers of its arrays may take.
 
     Returns:
-        title, about, drawn; groups, a list of name and size; colours, name to [light, dark]; marks; and of every frame,
-        as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (of each agent), places
-        (x of all agents, then y; null for an agent that is nowhere), if there are any. And arrays and left_out, as
-        ``encode_columns`` returns them.
+        title, about, drawn; groups, a list of name, size and names of actions; colours, name to [light, dark]; marks;
+        and of every frame, as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (of
+        each agent), places (x of all agents, then y; null for an agent that is nowhere), if there are any. And arrays
+        and left_out, as ``encode_columns`` returns them.
     """
     marks: dict[str, int] = {}
     frames = recording.frames
-    shown = [_marks(frame.drawing, marks) for frame in frames]
+    shown = [encode_marks(frame.drawing, marks) for frame in frames]
     groups = recording.groups.values()
     return {
         "title": recording.title,
@@ -45,6 +47,7 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
             {
                 **{"name": group.name, "first": group.first, "size": group.size, "stride": group.stride},
                 **({"actions": named} if (named := names_of_choices(group)) else {}),
+                **({"heads": heads} if not named and (heads := _names_of_choices(group)) else {}),
             }
             for group in groups
         ],
@@ -65,6 +68,11 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
     }
 
 
+def _names_of_choices(group: Group) -> list[list[str]]:
+    """Names by head and choice; none of a Box, whose numbers have names for their ends alone."""
+    return [] if isinstance(group.action, Box) else [list(names) for names in names_of_heads(group)]
+
+
 def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:
     """Places of agents in each frame; None if drawings do not give them."""
     if any(frame.drawing.places is None for frame in frames):
@@ -76,8 +84,8 @@ def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:
     ]
 
 
-def _marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
-    """Indices of a drawing's marks among the known ones, which grow by those that are new."""
+def encode_marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
+    """Indices of a drawing's marks among the known ones, by their JSON, which grow by those that are new."""
     decimals = _decimals(drawing)
     texts = (json.dumps(_encode_mark(mark, decimals), separators=(",", ":")) for mark in drawing.marks)
     return [known.setdefault(text, len(known)) for text in texts]

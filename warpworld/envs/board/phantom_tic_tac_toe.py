@@ -9,7 +9,7 @@ from gymnasium.spaces import Discrete, MultiBinary
 
 from warpworld.drawing import Discs, Drawing
 from warpworld.environment import Array, Group, register
-from warpworld.envs.board.board import PLAYERS, BoardGame
+from warpworld.envs.board.board import CELL_KEYS, CELLS, PLAYERS, BoardGame
 
 
 @register("phantom_tic_tac_toe")
@@ -25,11 +25,12 @@ class PhantomTicTacToe(BoardGame):
     source = "phantom_tic_tac_toe.cu"
     board = (3, 3)
     choices = 9
+    choice_names, choice_keys = CELLS, CELL_KEYS
 
     def groups(self) -> Sequence[Group]:
         """The first and the second player, who see their own tries."""
         seen, moves = MultiBinary((self.choices + 1, *self.board)), Discrete(self.choices)
-        return [Group(player, 1, observation=seen, action=moves) for player in PLAYERS]
+        return [self._player(player, seen, moves) for player in PLAYERS]
 
     def arrays(self) -> Sequence[Array]:
         """The board, whose turn it is, and both players' tries."""
@@ -44,4 +45,4 @@ class PhantomTicTacToe(BoardGame):
             Discs(x + 0.5, y + 0.5, 0.45, fill=None, outline=player, line_width=0.05)
             for player, (y, x) in zip(PLAYERS, found, strict=True)
         ]
-        return Drawing(plain.view, [*plain.marks, *rings], seconds=plain.seconds)
+        return Drawing(plain.view, [*plain.marks, *rings], seconds=plain.seconds, choices=plain.choices)

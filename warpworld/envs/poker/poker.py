@@ -22,7 +22,7 @@ class Poker(Environment):
 
     Attributes:
         rules: of the game.
-        choice_names: of a player.
+        choice_names: of a player; their first letters are the keys.
         faces: of the ranks, the lowest first.
     """
 
@@ -33,7 +33,8 @@ class Poker(Environment):
     def groups(self) -> Sequence[Group]:
         """The first and the second player, who see their own card and all that is public."""
         seen, choices = MultiBinary(self.rules.flags), Discrete(self.rules.choices)
-        return [Group(name, 1, observation=seen, action=choices, action_names=self.choice_names) for name in NAMES]
+        names, keys = self.choice_names, tuple(name[0] for name in self.choice_names)
+        return [Group(name, 1, seen, choices, action_names=names, action_keys=keys) for name in NAMES]
 
     def arrays(self) -> Sequence[Array]:
         """Cards, moves and chips."""
