@@ -55,7 +55,8 @@ def bind(port: int) -> socket.socket:
     """
     last = min(port + MOST_PORTS - 1, 65535) if port else 0
     for tried in range(port, last + 1):
-        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # By this protocol asyncio recognises TCP, and sends at once what is small: else each answer waits for 40 ms.
+        bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             bound.bind((ADDRESS, tried))

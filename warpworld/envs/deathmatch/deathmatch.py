@@ -23,7 +23,7 @@ from warpworld.eyes import WALK_KEYS, WALKS, Indoor, IndoorParams, camera_kernel
 
 ACTIONS = (
     ("none", "left", "right", "forward", "back"),
-    ("none", "left", "right", "slightly left", "slightly right"),
+    ("none", "turn left", "turn right", "slightly left", "slightly right"),
     ("none", "fire"),
 )
 KEYS = ("", "a", "d", "w", "s"), ("", "left", "right", "q", "e"), ("", "space")
