@@ -175,14 +175,19 @@ def _drawn(world: World, steps: Sequence[Step]) -> tuple[list[Frame], bool]:
     return frames, fallback is None
 
 
-def checked_drawing(world: World, arrays: FrameArrays) -> Drawing | None:
+def checked_drawing(world: World, arrays: FrameArrays, agent: int | None = None) -> Drawing | None:
     """Drawing that an environment's ``draw`` makes of the arrays, checked to be one.
+
+    Args:
+        world: whose env is drawn.
+        arrays: of the env.
+        agent: whose ``draw_for`` is called instead of ``draw``; None for ``draw``.
 
     Raises:
         DeclarationError: it is none, or has an unknown colour.
     """
     environment = world.environment
-    drawing: Any = environment.draw(arrays)
+    drawing: Any = environment.draw(arrays) if agent is None else environment.draw_for(arrays, agent)
     if drawing is None or isinstance(drawing, Drawing):
         if drawing is not None:
             check_colours(drawing, colour_table(world.groups))

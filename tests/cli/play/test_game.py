@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,6 +115,39 @@ def test_a_page_is_sent_only_new_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [(frame["known"], len(frame["marks"])) for frame in (game.step([0]), game.step([0]))] == [(4, 2), (0, 2)]
     game.forget_marks()
     assert game.frame()["known"] == 0
+
+
+def texts(frame: dict[str, Any]) -> list[str]:
+    return [mark["text"] for mark in frame["marks"] if mark["kind"] == "Text"]
+
+
+def test_the_other_players_card_is_hidden_until_the_hand_is_over() -> None:
+    config = load_config("kuhn_poker", ["trainer.device=cpu"])
+    game = Game(config, find_others(config, "random"), "second")
+    faces = ["JQK"[card] for card in game.steps[0].arrays["cards"][:2]]
+    shown = [text for text in texts(game.frame()) if text]
+    assert shown == ["?", faces[1]]
+    while not game.has_ended:
+        (legal,) = game.frame()["legal"]
+        last = game.step([max(legal.index(True) if any(legal) else 0, 0)])
+    game.forget_marks()
+    assert last["end"] and faces[0] in texts(game.frame()) and "?" not in texts(game.frame())
+
+
+def test_the_own_hand_of_hanabi_is_hidden() -> None:
+    config = load_config("hanabi", ["trainer.device=cpu"])
+    frame = Game(config, find_others(config, "random"), "player:1").frame()
+    backs = [mark for mark in frame["marks"] if mark.get("text") == "?"]
+    assert [mark["y"] for mark in backs] == [1.6] * 5  # in the second player's row
+    assert len([text for text in texts(frame) if text in ("1", "2", "3", "4", "5")]) >= 5  # the first player's hand
+
+
+def test_marks_of_a_phantom_game_are_hidden_until_they_are_tried() -> None:
+    config = load_config("phantom_tic_tac_toe", ["trainer.device=cpu"])
+    game = Game(config, find_others(config, "random"), "second")
+    frame = game.step([0])  # the first player's move
+    assert game.steps[-1].arrays["cells"].any()
+    assert not [mark for mark in frame["marks"] if mark["kind"] == "Discs" and mark["x"] != []]
 
 
 # ---- saving ----------------------------------------------------------------------------------------------------------

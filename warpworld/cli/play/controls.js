@@ -4,6 +4,7 @@ const KEY_NAMES = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", Arrow
 const SIGNS = { left: "←", right: "→", up: "↑", down: "↓" };
 const PLACES = { up: "up", down: "down", left: "left", right: "right", space: "middle", q: "q", e: "e" };
 Object.assign(PLACES, { w: "up", s: "down", a: "left", d: "right" });
+const MOST_IN_PAD = 8; // choices
 const ARROWS = [["up", "down"], ["left", "right"], ["w", "s"], ["a", "d"]]; // heads with such a pair are a pad
 
 class Controls {
@@ -22,7 +23,8 @@ class Controls {
 
   build(head, h, root) {
     const group = part("div", "head", root);
-    const isPad = ARROWS.some((pair) => pair.every((key) => head.keys.some((keys) => keys.join() === key)));
+    const few = head.keys.filter((keys) => keys.length).length <= MOST_IN_PAD;
+    const isPad = few && ARROWS.some((pair) => pair.every((key) => head.keys.some((keys) => keys.join() === key)));
     group.classList.toggle("pad", isPad);
     const shown = head.keys.some((keys) => keys.length) ? (choice) => head.keys[choice].length : () => true;
     return head.names.map((name, choice) => {

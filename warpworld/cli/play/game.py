@@ -61,7 +61,7 @@ class Game:
         self._actors = [actor_of(self.world, name, other.player, other.greedy) for name, other in others.items()]
         self._stepping = Stepping(self.world, self._actors)
         self.world.reset()
-        self._drawing = LiveDrawing(self.world)
+        self._drawing = LiveDrawing(self.world, self.seat.agent)
         self._known: dict[str, int] = {}
         self._last: Step = self._stepping.start(1)
         self._kept = [self._last]
@@ -205,7 +205,7 @@ class Game:
 
     def _sight(self) -> dict[str, Any] | None:
         """The picture of what the person's agent sees; None where the environment draws none."""
-        sight = self._drawing.sight(self._last.arrays, self.seat.agent)
+        sight = self._drawing.sight(self._last.arrays)
         if sight is None:
             return None
         own: dict[str, int] = {}

@@ -17,10 +17,11 @@ class LiveDrawing:
 
     Args:
         world: whose env is drawn.
+        agent: for whom.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, agent: int) -> None:
+        self._world, self._agent = world, agent
         self._lowest: dict[str, np.ndarray] = {}
         self._highest: dict[str, np.ndarray] = {}
 
@@ -34,19 +35,19 @@ class LiveDrawing:
         Raises:
             DeclarationError: ``draw`` returns no drawing, or one with an unknown colour.
         """
-        drawing = checked_drawing(self._world, arrays)
+        drawing = checked_drawing(self._world, arrays, self._agent)
         if drawing is not None:
             return drawing
         self._widen(arrays)
         return ArrayDrawer([self._lowest, self._highest]).draw(arrays)
 
-    def sight(self, arrays: FrameArrays, agent: int) -> Drawing | None:
-        """The drawing of what an agent sees; None where the environment draws none.
+    def sight(self, arrays: FrameArrays) -> Drawing | None:
+        """The drawing of what the agent sees; None where the environment draws none.
 
         Raises:
             DeclarationError: it has an unknown colour.
         """
-        drawing = self._world.environment.draw_sight(arrays, agent)
+        drawing = self._world.environment.draw_sight(arrays, self._agent)
         if drawing is not None:
             check_colours(drawing, colour_table(self._world.groups))
         return drawing

@@ -37,6 +37,12 @@ class PhantomTicTacToe(BoardGame):
         tries = Array("tries", "uint8", self.board, bounds=(0, self.choices), doc="number of the try of a cell, 0 none")
         return [*super().arrays(), tries]
 
+    def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
+        """The same without marks that the player has not run into, until the game is over."""
+        known = (arrays["tries"][agent] > 0) | bool(arrays["terminated"])
+        own = np.arange(2)[:, None, None] == agent
+        return self.draw({**arrays, "cells": arrays["cells"] * known, "tries": arrays["tries"] * own})
+
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The board with all marks; a ring around one that the other player has run into."""
         plain, cells = super().draw(arrays), arrays["cells"]
