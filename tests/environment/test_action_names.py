@@ -43,7 +43,7 @@ def test_names_and_keys_by_head(action: Space, names: Any, keys: Any) -> None:
     heads = (names,) if isinstance(action, Discrete) else names
     assert names_of_heads(group) == heads
     assert keys_of_heads(group) == ((keys,) if isinstance(action, Discrete) else keys)
-    assert names_of_choices(group) == (list(names) if isinstance(action, Discrete) else [])
+    assert names_of_choices(group) == (() if isinstance(action, Box) else heads)
 
 
 def test_a_group_without_names_has_no_heads() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box
 
 from warpworld.environment.declarations import Group
 from warpworld.environment.named_actions import Heads, as_heads
 
 
-def names_of_choices(group: Group) -> list[str]:
-    """Names by the choices that the store holds, which count from 0; empty if they have none, or it is no Discrete."""
-    return list(names_of_heads(group)[0]) if group.action_names and isinstance(group.action, Discrete) else []
+def names_of_choices(group: Group) -> Heads:
+    """Names by head and choice, which the store counts from 0; empty if there are none, or the action is a Box."""
+    return () if isinstance(group.action, Box) else names_of_heads(group)
 
 
 def names_of_heads(group: Group) -> Heads:

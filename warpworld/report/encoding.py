@@ -12,10 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gymnasium.spaces import Box
-
 from warpworld.drawing import Drawing, Image, Mark, Text, colour_table
-from warpworld.environment import Group, names_of_choices, names_of_heads
+from warpworld.environment import Group, names_of_choices
 from warpworld.report.column_encoding import MOST_CHARACTERS, encode_columns
 from warpworld.report.recording import Frame, Recording
 
@@ -46,8 +44,7 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         "groups": [
             {
                 **{"name": group.name, "first": group.first, "size": group.size, "stride": group.stride},
-                **({"actions": named} if (named := names_of_choices(group)) else {}),
-                **({"heads": heads} if not named and (heads := _names_of_choices(group)) else {}),
+                **_names(group),
             }
             for group in groups
         ],
@@ -68,9 +65,10 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
     }
 
 
-def _names_of_choices(group: Group) -> list[list[str]]:
-    """Names by head and choice; none of a Box, whose numbers have names for their ends alone."""
-    return [] if isinstance(group.action, Box) else [list(names) for names in names_of_heads(group)]
+def _names(group: Group) -> dict[str, Any]:
+    """actions, the names of the only head's choices; or heads, those of several heads; nothing if there are none."""
+    heads = [list(names) for names in names_of_choices(group)]
+    return {"actions": heads[0]} if len(heads) == 1 else {"heads": heads} if heads else {}
 
 
 def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:

@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.cli.play.named_worlds import Leaving, Strips, Twofold, Walkers, game_of
 from warpworld.cli.play import game as game_module
 from warpworld.cli.play.game import Game
 from warpworld.cli.play.game_data import game_data
-from warpworld.cli.play.others import find_others
+from warpworld.cli.play.others import Other, find_others
 from warpworld.cli.play.saving import Folder, data_of, replay_of
-from warpworld.config import load_config
+from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.report import read_replay
+from warpworld.trainers.building import build_policies
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -64,6 +66,20 @@ def test_an_episode_may_be_left_before_its_end() -> None:
     game = game_of(Walkers, "right")
     game.step([0])
     assert (game.again()["episode"], game.step([0])["reward"]) == (2, 121.0)
+
+
+def test_players_forget_a_game_that_is_left() -> None:
+    policies = {name: {"num_minibatches": 1, "model": {"recurrent": "gru"}} for name in ("left", "right")}
+    trainer = {"num_envs": 2, "num_steps": 4, "total_env_steps": 80, "device": "cpu"}
+    name = f"{Walkers.__module__}:{Walkers.__name__}"
+    config = config_from_dict({"name": name, "env": {"length": 40}, "trainer": trainer, "policy": policies})
+    built = build_policies(config, config.make_environment(), torch.Generator().manual_seed(1))
+    game = Game(config, {group: Other(policy) for group, policy in built.items()}, "right")
+    states = [game.world[f"recurrent_state_{group}"] for group in ("left", "right")]
+    game.step([0])
+    assert all(state.any() for state in states)
+    game.again()
+    assert not any(state.any() for state in states)
 
 
 @pytest.mark.parametrize("choices", [None, [], [0, 0], ["0"], [True], [2], [-1], {"0": 0}])

@@ -56,7 +56,9 @@ class Game {
     at("pause").addEventListener("click", () => this.pause());
     at("again").addEventListener("click", () => this.again());
     at("cover-button").addEventListener("click", () => this.go());
+    at("rate").addEventListener("change", () => at("rate").blur()); // so that arrow keys play again
     at("own-eyes").addEventListener("change", (event) => {
+      event.target.blur();
       document.body.classList.toggle("eyes-only", event.target.checked);
       this.paint();
     });
