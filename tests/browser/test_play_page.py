@@ -20,6 +20,7 @@ from warpworld.cli.play.app import make_app
 from warpworld.cli.play.game import Game
 from warpworld.cli.play.game_data import game_data
 from warpworld.cli.play.others import find_others
+from warpworld.cli.play.saving import Folder, replay_of
 from warpworld.config import load_config
 from warpworld.report import read_replay
 
@@ -286,9 +287,16 @@ def test_games_are_saved_from_the_page(board: Served, open_page: OpenPage, tmp_p
         assert data["actions_first"][0, 0, 0] == 4
 
 
-def test_a_replay_shows_names_of_all_parts(open_page: OpenPage, tmp_path: Path) -> None:
-    from warpworld.cli.play.saving import replay_of
+def test_the_page_names_what_was_saved(open_page: OpenPage, tmp_path: Path) -> None:
+    with served(make_app(game_of(Walkers, "right", length=2), Folder(tmp_path))) as address:
+        page = open_page(address)
+        begin(page)
+        wait_until(page, lambda: page.locator("#state").inner_text().startswith("saved: "))
+        named = page.locator("#state").inner_text().removeprefix("saved: ").split(", ")
+        assert sorted(named) == sorted(path.name for path in tmp_path.iterdir())
 
+
+def test_a_replay_shows_names_of_all_parts(open_page: OpenPage, tmp_path: Path) -> None:
     game = game_of(Twofold, "left")
     game.step([1, 2])
     (tmp_path / "game.html").write_text(replay_of(game))

@@ -2,6 +2,7 @@
 
 const ENDS = { terminated: "The game is over.", truncated: "Time is up." };
 const RATES = [1, 2, 5, 10, 20, 30, 60]; // steps a second, besides the environment's own
+const GONE = "The server does not answer: is warpworld play still running?";
 const EARLY = 4; // milliseconds by which a step may come before it is due: a screen's frames are not exact
 
 const at = (id) => document.getElementById(id);
@@ -226,7 +227,7 @@ class Game {
       if (frame.saved?.length) this.tell(`saved: ${frame.saved.join(", ")}`);
       document.body.dataset.steps = this.taken;
     } catch (error) {
-      this.cover(`${error.message || error}`, "Go on");
+      this.cover(error instanceof TypeError ? GONE : error.message, "Go on");
     }
     this.busy = false;
   }
