@@ -61,6 +61,7 @@ def played_game() -> Game:
 def lift_cover(page: Page) -> None:
     """Show the game as it is, without a step."""
     page.evaluate("document.getElementById('cover').style.display = 'none'")
+    page.evaluate("document.getElementById('pause').disabled = false")
 
 
 def main() -> None:
