@@ -118,7 +118,7 @@ def texel_stretches(
 
 @functools.lru_cache(maxsize=64)
 def _home(plans: PlanSet, plan: int) -> Drawing:
-    """The plan from above, without its walls' colours."""
+    """A plan from above, which is the same in every frame of an episode."""
     return draw_plan(plans.plans[plan])
 
 

@@ -107,7 +107,7 @@ def _configured(arguments: argparse.Namespace) -> tuple[RunConfig, str | None]:
         return load_config(name, overrides), None
     run = Run.open(found_folder(name, packaged_configs()))
     has_policies = run.checkpoints() or arguments.checkpoint is not None
-    return load_config(run.path / "config.yaml", overrides), str(run.path) if has_policies else None
+    return load_config(run.path / "config.yaml", overrides), name if has_policies else None
 
 
 def _open(address: str) -> bool:

@@ -62,8 +62,7 @@ def find_others(
         return {group: _script(environment, source) for group in placed_groups(environment)}
     if not Path(source).is_dir() and (hint := suggest(source, [*scripts, AT_RANDOM])):
         raise RunError(f"--policy {source} is no run folder and no script of {environment.name}.{hint}")
-    run = Run.open(found_folder(source))
-    return _of_run(config, run, greedy, checkpoint)
+    return _of_run(config, source, greedy, checkpoint)
 
 
 def _by_default(config: RunConfig, environment: Environment) -> dict[str, Other]:
@@ -81,21 +80,22 @@ def _script(environment: Environment, name: str) -> Other:
     return Other(Scripted(name, environment.scripts()[name]), about=f"script '{name}'")
 
 
-def _of_run(config: RunConfig, run: Run, greedy: bool, checkpoint: Which) -> dict[str, Other]:
+def _of_run(config: RunConfig, source: str, greedy: bool, checkpoint: Which) -> dict[str, Other]:
     """The players of a run, each for the groups that it was trained for."""
+    run = Run.open(found_folder(source))
     environment = config.make_environment()
     if type(run.config.make_environment()) is not type(environment):
         raise RunError(
-            f"--policy {run.path}: its policies were trained in '{run.config.name}', expected a run of '{config.name}'"
+            f"--policy {source}: its policies were trained in '{run.config.name}', expected a run of '{config.name}'"
         )
-    check_playable(run.config, config, [str(run.path)], "--policy")
+    check_playable(run.config, config, [source], "--policy")
     found: dict[str, Other] = {}
     for name, policy in load_policies(run, checkpoint).items():
         entry, other = run.config.policy[name], Other()
         if policy is not None:
             likeliest = greedy or acts_greedily(run.config, name)
             how = "likeliest actions" if likeliest else "actions drawn"
-            other = Other(policy, likeliest, f"policy '{name}' of {run.path}, {how}")
+            other = Other(policy, likeliest, f"policy '{name}' of {source}, {how}")
         elif isinstance(entry, ScriptConfig):
             other = _script(environment, entry.script)
         found |= dict.fromkeys(entry.groups, other)
