@@ -125,3 +125,11 @@ def test_places_of_agents() -> None:
             Drawing((0, 0, 1, 1), [], places=wrong)
     with pytest.raises(DeclarationError, match=r"with a finite number or NaN for each agent"):
         Drawing((0, 0, 1, 1), [], places=([np.inf], [0.0]))
+
+
+def test_places_of_choices() -> None:
+    drawing = Drawing((0, 0, 1, 1), [], choices=[[0, 0, 1, 1], [np.nan] * 4])
+    assert drawing.choices[0].tolist() == [0.0, 0.0, 1.0, 1.0] and np.isnan(drawing.choices[1]).all()
+    for wrong in (7, [0, 1], [[0, 1, 2]], [["a", 1, 2, 3]], [[0, 0, np.inf, 1]]):
+        with pytest.raises(DeclarationError, match=r"Drawing: choices=.*, expected 4 finite numbers or NaN for each"):
+            Drawing((0, 0, 1, 1), [], choices=wrong)

@@ -32,6 +32,7 @@ COMMANDS = (
         "evaluate",
         "league",
         "watch",
+        "play.command",
         "trace.command",
     ),
     *(

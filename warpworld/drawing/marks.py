@@ -220,6 +220,8 @@ class Drawing:
         seconds: how long a step is shown at normal speed.
         places: x and y of every agent, each (num_agents,) or one number for all, which replays follow and point at; NaN
             for an agent that is nowhere. None where agents have no places.
+        choices: (choices, 4) left, bottom, right and top of the rectangle that stands for each choice of a Discrete
+            action, NaN where none does: a tap there takes the choice in ``warpworld play``. None without such.
 
     Raises:
         DeclarationError: a wrong type, a number that is not finite, an empty view.
@@ -229,6 +231,7 @@ class Drawing:
     marks: Sequence[Mark]
     seconds: float = 0.1
     places: Any = None
+    choices: Any = None
 
     def __post_init__(self) -> None:
         # the view
@@ -250,6 +253,8 @@ class Drawing:
         object.__setattr__(self, "marks", tuple(marks))
         if self.places is not None:
             object.__setattr__(self, "places", _places(self.places))
+        if self.choices is not None:
+            object.__setattr__(self, "choices", _choices(self.choices))
 
     def __repr__(self) -> str:
         return f"<Drawing: {len(self.marks)} mark{'s' * (len(self.marks) != 1)} in view {self.view}>"
@@ -329,3 +334,14 @@ def _places(value: Any) -> np.ndarray:
     if places.ndim != 2 or np.isinf(places).any():
         raise DeclarationError(f"Drawing: places={value!r}, expected (x, y) with a finite number or NaN for each agent")
     return places
+
+
+def _choices(value: Any) -> np.ndarray:
+    """(choices, 4) float64: left, bottom, right and top."""
+    try:
+        choices = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        choices = np.empty(0)
+    if choices.ndim != 2 or choices.shape[1] != 4 or np.isinf(choices).any():
+        raise DeclarationError(f"Drawing: choices={value!r}, expected 4 finite numbers or NaN for each choice")
+    return choices

@@ -1,6 +1,6 @@
 """Declarations of an author: an environment, its arrays, groups and kernels; and the registry of names."""
 
-from warpworld.environment.action_names import names_of_choices
+from warpworld.environment.action_names import keys_of_heads, names_of_choices, names_of_heads
 from warpworld.environment.action_parts import (
     ACTED,
     ActionPart,
@@ -101,6 +101,7 @@ __all__ = [
     "group_suffix",
     "is_nested",
     "is_whole",
+    "keys_of_heads",
     "leaves",
     "library_actions",
     "limits_of",
@@ -108,6 +109,7 @@ __all__ = [
     "masked_phase",
     "names_file",
     "names_of_choices",
+    "names_of_heads",
     "nested_actions",
     "observation_arrays",
     "observation_names",

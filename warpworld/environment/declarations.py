@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Space
 
 from warpworld.environment.gym_spaces import as_gymnasium
+from warpworld.environment.named_actions import Heads, as_heads, check_keys, checked
 from warpworld.environment.nested_spaces import own_space
 from warpworld.errors import DeclarationError, suggest
 
@@ -179,7 +180,13 @@ class Group:
         agents: numbers of its agents in the env, such as ``range(0, 8, 2)`` for every other one of eight; None
             continues behind the groups before. If one group declares them, all have arrays of their own, as by
             ``own_arrays``.
-        action_names: a name for each choice of a Discrete, which replays and traces show; None shows numbers.
+        action_names: a name for each choice of a Discrete, which replays, traces and ``warpworld play`` show; for each
+            component of a MultiDiscrete or MultiBinary a tuple of such; for each number of a Box the names of its
+            lowest and its highest value. None shows numbers.
+        action_keys: keys of a keyboard that stand for the names, one for one: "a", "7", "left", "right", "up", "down",
+            "space", or "up+space" for keys held together; "" for none. The first choice without a key is taken while
+            no key is held; without such a choice the game waits for a key. None leaves the keys to
+            ``warpworld play``.
 
     Spaces of the old gym package are turned into gymnasium's. A group owns copies of its spaces, with generators of
     their own.
@@ -194,7 +201,8 @@ class Group:
     own_arrays: bool = False
     agents: range | None = None
     library_action: Space | None = None
-    action_names: tuple[str, ...] | None = None
+    action_names: tuple[str, ...] | Heads | None = None
+    action_keys: tuple[str, ...] | Heads | None = None
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)
@@ -209,19 +217,18 @@ class Group:
             if not isinstance(space, Space):
                 raise DeclarationError(f"group '{self.name}': {kind} is {space!r}, expected a gymnasium space")
             object.__setattr__(self, kind, own_space(space))
-        if self.action_names is not None:
-            self._check_action_names(self.action_names)
+        self._check_named_actions()
 
-    def _check_action_names(self, names: object) -> None:
-        choices = int(self.action.n) if isinstance(self.action, Discrete) else None
-        if choices is None:
-            raise DeclarationError(f"group '{self.name}': action_names are for a Discrete, and action is {self.action}")
-        are_texts = isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names)
-        if not are_texts or len(names) != choices:  # type: ignore[arg-type]
-            raise DeclarationError(
-                f"group '{self.name}': action_names={names!r}, expected {choices} texts, one for each choice"
-            )
-        object.__setattr__(self, "action_names", tuple(names))  # type: ignore[arg-type]
+    def _check_named_actions(self) -> None:
+        where, names, keys = f"group '{self.name}'", self.action_names, self.action_keys
+        if names is not None:
+            object.__setattr__(self, "action_names", checked(where, "action_names", self.action, names))
+        if keys is None:
+            return
+        object.__setattr__(self, "action_keys", checked(where, "action_keys", self.action, keys))
+        if names is None:
+            raise DeclarationError(f"{where}: action_keys without action_names, expected names of the choices, too")
+        check_keys(where, *(as_heads(self.action, given) for given in (self.action_names, self.action_keys)))
 
     def _check_agents(self, agents: object) -> None:
         if not isinstance(agents, range) or agents.step < 1 or agents.start < 0:

@@ -230,6 +230,30 @@ class Environment:
         """
         return None
 
+    def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing | None:
+        """Draw one env for a person who plays an agent: ``draw``, but for what the agent must not know.
+
+        Args:
+            arrays: as of ``draw``.
+            agent: the agent's number.
+
+        Returns:
+            As ``draw``.
+        """
+        return self.draw(arrays)
+
+    def draw_sight(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing | None:
+        """Draw what one agent sees, for people who play it: a camera's picture, beside that of ``draw``.
+
+        Args:
+            arrays: as of ``draw``.
+            agent: the agent's number.
+
+        Returns:
+            A ``warpworld.drawing.Drawing``, or None where ``draw`` shows all that there is to see.
+        """
+        return None
+
     @classmethod
     def source_path(cls) -> Path | None:
         """Absolute path of the kernel file, or None.

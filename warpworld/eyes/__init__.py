@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from warpworld.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from warpworld.eyes.blocks.movement import WALK_KEYS as WALK_KEYS
+    from warpworld.eyes.blocks.movement import WALKS as WALKS
     from warpworld.eyes.drawing import draw_indoor as draw_indoor
     from warpworld.eyes.drawing import texel_stretches as texel_stretches
     from warpworld.eyes.indoor import Indoor as Indoor

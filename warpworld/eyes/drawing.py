@@ -14,6 +14,7 @@ from warpworld.eyes.plans import LINE_WIDTH, PlanSet, draw_plan
 BODY = 0.106  # metres, the radius that touches walls
 VIEW = 1.0  # metres that a field of view reaches in the picture
 CAMERAS = ("observations_rgb", "observations_depth", "observations_agents")  # from the top
+SIGHT = 12.0  # width of a camera's strip, in its heights, beside a picture that it is not part of
 STRIP, GAP = 0.05, 0.015  # heights, of the view's
 MOST_STRIPS = 4  # agents whose views are shown; more would leave no room for the plan
 SHADES = 12  # of a wall's colour; more cannot be distinguished at this size
@@ -42,7 +43,7 @@ def draw_indoor(
     """
     # the plan, and places of agents
     number = int(arrays["plan"])
-    home = draw_plan(plans.plans[number])
+    home = _home(plans, number)
     x, y = np.asarray(arrays["positions"], dtype=float).T
     heading = np.radians(np.asarray(arrays["angles"], dtype=float))
     # walls, with strips of images below the plan
@@ -58,6 +59,27 @@ def draw_indoor(
             Arrowheads(x[i], y[i], 1.4 * BODY, heading[i], fill="paper"),
         ]
     return Drawing((left, bottom - height, right, top), [*marks, *over_agents, *strips], seconds=0.1, places=(x, y))
+
+
+def draw_sight(arrays: Mapping[str, np.ndarray], agent: int) -> Drawing | None:
+    """The strips of one agent's camera alone, each ``SIGHT`` times as wide as it is high; None where it has none.
+
+    Args:
+        arrays: the env's part of what cameras see, as of ``draw_indoor``.
+        agent: whose camera.
+    """
+    pictures = _pictures(arrays, agent)
+    marks = [Image(0.0, -1.0 - i, SIGHT, 1.0, pixels=pixels) for i, pixels in enumerate(pictures)]
+    return Drawing((0.0, -float(len(marks)), SIGHT, 0.0), marks) if marks else None
+
+
+def _pictures(arrays: Mapping[str, np.ndarray], agent: int) -> list[np.ndarray]:
+    """What an agent's camera shows, from the top, each (1, pixels, 3) uint8."""
+    found = []
+    for rows in (np.asarray(arrays[name])[agent] for name in CAMERAS if name in arrays):
+        pixels = _encoded(rows.T) if len(rows) == 3 else np.repeat(rows.T, 3, axis=1)
+        found.append((np.clip(pixels, 0.0, 1.0) * 255.0).astype(np.uint8)[None])
+    return found
 
 
 def texel_stretches(
@@ -95,6 +117,12 @@ def texel_stretches(
 
 
 @functools.lru_cache(maxsize=64)
+def _home(plans: PlanSet, plan: int) -> Drawing:
+    """A plan from above, which is the same in every frame of an episode."""
+    return draw_plan(plans.plans[plan])
+
+
+@functools.lru_cache(maxsize=64)
 def _lit_walls(plans: PlanSet, plan: int) -> tuple[Mark, ...]:
     """Walls in the mean colour of their texels; those of one shade are one mark."""
     # mean colour of each wall, in few shades
@@ -123,20 +151,18 @@ def _strips(
     A camera's row of pixels shows colours, and below them nearness and shares of other agents as far as it has them.
     """
     marks: list[Mark] = []
-    seen = [np.asarray(arrays[name]) for name in CAMERAS if name in arrays]
-    if not seen:
+    if not any(name in arrays for name in CAMERAS):
         return marks, 0.0
     gap, width = GAP / STRIP * height, right - left
     top = bottom
     for i, colour in enumerate(colours[:MOST_STRIPS]):
         top -= gap
-        tall = len(seen) * height
+        pictures = _pictures(arrays, i)
+        tall = len(pictures) * height
         marks.append(Rectangles(left, top - tall, 0.6 * gap, tall, fill=colour))
-        for rows in seen:
-            pixels = _encoded(rows[i].T) if len(rows[i]) == 3 else np.repeat(rows[i].T, 3, axis=1)
+        for pixels in pictures:
             top -= height
-            shown = (np.clip(pixels, 0.0, 1.0) * 255.0).astype(np.uint8)[None]
-            marks.append(Image(left + gap, top, width - gap, height, pixels=shown))
+            marks.append(Image(left + gap, top, width - gap, height, pixels=pixels))
     return marks, bottom - top + gap
 
 

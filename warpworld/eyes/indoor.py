@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -17,8 +17,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
+from warpworld.drawing import Drawing
 from warpworld.environment import Array, Environment, Kernel, Range, names_file
 from warpworld.errors import DeclarationError, PlanError, suggest
+from warpworld.eyes.drawing import draw_sight
 from warpworld.eyes.plans import PlanSet, box, column, homes, load_any, plan_files
 from warpworld.files import reason
 
@@ -157,6 +159,10 @@ class Indoor(Environment):
             Array("angvelocity", "float32", doc="degrees a second"),
             Array("moved", "float32", (2,), doc="metres a second over the last step, contacts included"),
         ]
+
+    def draw_sight(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing | None:
+        """Strips of the agent's camera: colours, and below them nearness and other agents."""
+        return draw_sight(arrays, agent)
 
     def _check_size(self) -> None:
         """Refuse what a GPU has no memory for, on every device."""

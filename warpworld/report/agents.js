@@ -83,8 +83,9 @@ class Agents {
   action(frame, agent) {
     const values = this.actions.map((column) => column.at(frame, agent)).find((found) => found !== null);
     if (!values || !(this.recording.frames.timestep[frame] > 0)) return "-";
-    const names = this.groups.find((each) => members(each).includes(agent))?.actions;
-    return names?.[values[0]] ?? [...values].map(brief).join(", ");
+    const { actions, heads } = this.groups.find((each) => members(each).includes(agent)) ?? {};
+    const names = heads ?? [actions ?? []];
+    return [...values].map((value, i) => names[i]?.[value] ?? brief(value)).join(", ");
   }
 
   summary(frame, agent) {

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from warpworld.drawing import Drawing, Image, Mark, Text, colour_table
-from warpworld.environment import names_of_choices
+from warpworld.environment import Group, names_of_choices
 from warpworld.report.column_encoding import MOST_CHARACTERS, encode_columns
 from warpworld.report.recording import Frame, Recording
 
@@ -28,14 +28,14 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         most: characters that the numbers of its arrays may take.
 
     Returns:
-        title, about, drawn; groups, a list of name and size; colours, name to [light, dark]; marks; and of every frame,
-        as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (of each agent), places
-        (x of all agents, then y; null for an agent that is nowhere), if there are any. And arrays and left_out, as
-        ``encode_columns`` returns them.
+        title, about, drawn; groups, a list of name, size and names of actions; colours, name to [light, dark]; marks;
+        and of every frame, as columns: view, marks (indices), seconds, episode, timestep, end, rewards and returns (of
+        each agent), places (x of all agents, then y; null for an agent that is nowhere), if there are any. And arrays
+        and left_out, as ``encode_columns`` returns them.
     """
     marks: dict[str, int] = {}
     frames = recording.frames
-    shown = [_marks(frame.drawing, marks) for frame in frames]
+    shown = [encode_marks(frame.drawing, marks) for frame in frames]
     groups = recording.groups.values()
     return {
         "title": recording.title,
@@ -44,7 +44,7 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
         "groups": [
             {
                 **{"name": group.name, "first": group.first, "size": group.size, "stride": group.stride},
-                **({"actions": named} if (named := names_of_choices(group)) else {}),
+                **_names(group),
             }
             for group in groups
         ],
@@ -65,6 +65,12 @@ def encode(recording: Recording, most: int = MOST_CHARACTERS) -> dict[str, Any]:
     }
 
 
+def _names(group: Group) -> dict[str, Any]:
+    """actions, the names of the only head's choices; or heads, those of several heads; nothing if there are none."""
+    heads = [list(names) for names in names_of_choices(group)]
+    return {"actions": heads[0]} if len(heads) == 1 else {"heads": heads} if heads else {}
+
+
 def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:
     """Places of agents in each frame; None if drawings do not give them."""
     if any(frame.drawing.places is None for frame in frames):
@@ -76,8 +82,8 @@ def _places(frames: Sequence[Frame]) -> list[list[float | None]] | None:
     ]
 
 
-def _marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
-    """Indices of a drawing's marks among the known ones, which grow by those that are new."""
+def encode_marks(drawing: Drawing, known: dict[str, int]) -> list[int]:
+    """Indices of a drawing's marks among the known ones, by their JSON, which grow by those that are new."""
     decimals = _decimals(drawing)
     texts = (json.dumps(_encode_mark(mark, decimals), separators=(",", ":")) for mark in drawing.marks)
     return [known.setdefault(text, len(known)) for text in texts]

@@ -11,15 +11,14 @@ import numpy as np
 
 from warpworld.config import RunConfig, load_config
 from warpworld.drawing import ArrayDrawer, Drawing, check_colours, colour_table
-from warpworld.environment import Environment, Group
-from warpworld.errors import DeclarationError, StoreError, suggest
+from warpworld.environment import Group
+from warpworld.errors import DeclarationError
 from warpworld.report.recorded_arrays import Column, columns_of
-from warpworld.report.values import states_before, unknown_values, values_of
+from warpworld.report.stepping import FrameArrays, Step, Stepping
 from warpworld.runs import Run, Which
 from warpworld.trainers import build_actors, build_world, load_policies
-from warpworld.trainers.collecting import Actor
 from warpworld.trainers.searching import play_by_search
-from warpworld.world import BOOKKEEPING, ON_REQUEST, World, reserved_arrays
+from warpworld.world import World
 
 if TYPE_CHECKING:
     from warpworld.trainers.collecting import Player
@@ -90,14 +89,6 @@ class Recording:
         return {name: float(frame.returns[group.slice].mean()) for name, group in self.groups.items()}
 
 
-class FrameArrays(dict[str, np.ndarray]):
-    """Arrays of one env at one step, by name; an unknown name is an error that lists them."""
-
-    def __missing__(self, name: str) -> np.ndarray:
-        """Raise a StoreError that names the nearest array."""
-        raise StoreError(f"draw(): no array '{name}'.{suggest(str(name), self)} Arrays: {', '.join(self)}")
-
-
 def record(
     config: RunConfig,
     policies: Mapping[str, Player],
@@ -130,98 +121,53 @@ def record(
     """
     world = build_world(config, num_envs=1, seed=seed)
     actors = build_actors(world, config, policies, greedy)
-    watch = _Watch(world)
+    stepping = Stepping(world, actors, config)
     world.reset()
-    played = _play(world, actors, watch, episodes, config, steps)
-    frames, drawn = _drawn(world, played)
-    arrays, values = [step.arrays for step in played], [step.values for step in played]
-    return Recording(config.title, about, world.groups, frames, drawn, columns_of(world, arrays, values))
+    return recording_of(world, _play(stepping, episodes, steps), config.title, about)
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    """A frame that is not drawn yet; ``values`` are what policies expect from here on, set when agents act."""
+def recording_of(world: World, steps: Sequence[Step], title: str, about: str) -> Recording:
+    """The recording of steps of a world's env.
 
-    episode: int
-    arrays: FrameArrays
-    rewards: np.ndarray
-    returns: np.ndarray
-    end: str
-    values: np.ndarray
+    Args:
+        world: whose only env was stepped.
+        steps: for each episode its start and then each of its steps.
+        title: of the recording.
+        about: who acts, from which seed.
+
+    Raises:
+        DeclarationError: as of ``record``.
+        StoreError: as of ``record``.
+    """
+    frames, drawn = _drawn(world, steps)
+    arrays, values = [step.arrays for step in steps], [step.values for step in steps]
+    return Recording(title, about, world.groups, frames, drawn, columns_of(world, arrays, values))
 
 
-def _play(
-    world: World, actors: Sequence[Actor], watch: _Watch, episodes: int, config: RunConfig, most_steps: int | None
-) -> list[_Step]:
-    nothing = np.zeros(world.num_agents)
-
-    def start(episode: int) -> _Step:
-        return _Step(episode, watch.of_start(), nothing, nothing, "", unknown_values(world))
-
-    steps = [start(1)]
+def _play(stepping: Stepping, episodes: int, most_steps: int | None) -> list[Step]:
+    steps = [stepping.start(1)]
     finished = 0
     while finished < episodes and len(steps) - steps[-1].episode != most_steps:
         # the next episode
         if steps[-1].end:
-            steps.append(start(finished + 1))
+            steps.append(stepping.start(finished + 1))
         if len(steps) >= MAX_FRAMES:
             _log.warning("recording stopped after %d frames; its last episode is not whole", len(steps))
             break
-        # actions, and values of the states that they are chosen in
-        before = states_before(actors)
-        for actor in actors:
-            actor.act()
-        steps[-1].values[:] = values_of(world, actors, config, before)
-        # the step
-        world.step()
-        arrays = watch.of_step()
-        arrays["timestep"] = steps[-1].arrays["timestep"] + 1  # of an ended env the world has set it back already
-        rewards = arrays["rewards"]
-        if "agent_mask" in arrays:
-            rewards = np.where(arrays["agent_mask"], rewards, 0.0)
-        # its frame
-        end = "terminated" if arrays["terminated"] else "truncated" if arrays["truncated"] else ""
-        steps.append(_Step(steps[-1].episode, arrays, rewards, steps[-1].returns + rewards, end, unknown_values(world)))
-        finished += bool(end)
+        # the next step
+        steps.append(stepping.after(steps[-1]))
+        finished += bool(steps[-1].end)
     return steps
 
 
-class _Watch:
-    """Reads one env's arrays, of a step or as they stand now."""
-
-    def __init__(self, world: World) -> None:
-        """Take an unsealed world."""
-        self._world = world
-        declared = [*reserved_arrays(world.groups, world.constants), *world.environment.arrays()]
-        names = [array.name for array in declared if array.name not in BOOKKEEPING]
-        names += [name for name in ON_REQUEST if name in world.data]
-        self._copies = world.recorded_arrays(names)
-
-    def of_step(self) -> FrameArrays:
-        """Arrays as they were after the last step's phases, before an ended env was reset."""
-        return self._read({name: copy and self._world[copy][0] for name, copy in self._copies.items()})
-
-    def of_start(self) -> FrameArrays:
-        """Arrays at the start of an episode, before its first step."""
-        arrays = self._read({name: copy and self._world[name][0] for name, copy in self._copies.items()})
-        for name in {"rewards", "terminated", "truncated", "agent_terminated", "agent_truncated"} & arrays.keys():
-            arrays[name] = np.zeros_like(arrays[name])
-        return arrays
-
-    def _read(self, views: Mapping[str, Any]) -> FrameArrays:
-        """Copies of the views; where there is none, of the world's own array."""
-        found = {name: self._world[name] if view is None else view for name, view in views.items()}
-        return FrameArrays({name: view.cpu().numpy().copy() for name, view in found.items()})
-
-
-def _drawn(world: World, steps: Sequence[_Step]) -> tuple[list[Frame], bool]:
+def _drawn(world: World, steps: Sequence[Step]) -> tuple[list[Frame], bool]:
     """The frames, and whether the environment drew them itself."""
     environment = world.environment
-    first = _checked(environment, world, steps[0].arrays)
+    first = checked_drawing(world, steps[0].arrays)
     fallback = None if first else ArrayDrawer([step.arrays for step in steps])
     frames = []
     for step in steps:
-        drawing = fallback.draw(step.arrays) if fallback else _checked(environment, world, step.arrays)
+        drawing = fallback.draw(step.arrays) if fallback else checked_drawing(world, step.arrays)
         if drawing is None:
             raise DeclarationError(f"{environment.name}: draw() returned a Drawing at first, and now None")
         timestep = int(step.arrays["timestep"])
@@ -229,9 +175,19 @@ def _drawn(world: World, steps: Sequence[_Step]) -> tuple[list[Frame], bool]:
     return frames, fallback is None
 
 
-def _checked(environment: Environment, world: World, arrays: FrameArrays) -> Drawing | None:
-    """Drawing that ``draw`` makes of the arrays, checked to be one."""
-    drawing: Any = environment.draw(arrays)
+def checked_drawing(world: World, arrays: FrameArrays, agent: int | None = None) -> Drawing | None:
+    """Drawing that an environment's ``draw`` makes of the arrays, checked to be one.
+
+    Args:
+        world: whose env is drawn.
+        arrays: of the env.
+        agent: whose ``draw_for`` is called instead of ``draw``; None for ``draw``.
+
+    Raises:
+        DeclarationError: it is none, or has an unknown colour.
+    """
+    environment = world.environment
+    drawing: Any = environment.draw(arrays) if agent is None else environment.draw_for(arrays, agent)
     if drawing is None or isinstance(drawing, Drawing):
         if drawing is not None:
             check_colours(drawing, colour_table(world.groups))

@@ -27,17 +27,7 @@ const KEYS = [
   ["Esc", "no agent"],
 ];
 
-const darkness = window.matchMedia("(prefers-color-scheme: dark)");
-const isDark = () => darkness.matches;
 let active = null; // the player that keys go to
-
-function part(tag, name, parent, text = "") {
-  const element = document.createElement(tag);
-  element.className = name;
-  element.textContent = text;
-  parent.append(element);
-  return element;
-}
 
 class Player {
   constructor(root) {

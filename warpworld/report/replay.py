@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from warpworld.report.recording import Recording
 
 STYLES = ("page.css", "replay.css")
-SCRIPTS = ("marks.js", "timeline.js", "agents.js", "replay.js")
+SCRIPTS = ("elements.js", "marks.js", "timeline.js", "agents.js", "replay.js")
 LARGEST_IN_NOTEBOOK = 2_000_000  # characters, which are saved with it
 ARRAYS_IN_NOTEBOOK = 500_000  # characters of arrays among them
 _ELEMENT = '<div class="replay"><script type="application/json">{}</script></div>'

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from warpworld.trainers.building import build_world as build_world
     from warpworld.trainers.cpu_tuning import tune_for_cpu as tune_for_cpu
     from warpworld.trainers.evaluations import measures_of as measures_of
+    from warpworld.trainers.group_actors import actor_of as actor_of
+    from warpworld.trainers.group_actors import acts_greedily as acts_greedily
     from warpworld.trainers.group_actors import build_actors as build_actors
     from warpworld.trainers.loaded_policies import load_policies as load_policies
     from warpworld.trainers.readings import PlayedMetrics as PlayedMetrics

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Discrete, MultiDiscrete
 from torch import Tensor
 
 from tests.toys import box, environment
@@ -93,6 +93,21 @@ def test_names_of_actions_stand_behind_their_numbers(tmp_path: Path, own: bool) 
     assert read[0][5:] == (apart if own else ["actions[0]", "actions_name"])
     names = [row[6] for row in read[1:]]
     assert names == ["", "", "", "run", "wait", "", "wait", "", ""]
+
+
+def test_names_of_several_choices_stand_together(tmp_path: Path) -> None:
+    names = (("wait", "run"), ("left", "right"))
+    group = Group("fox", 2, box(1), MultiDiscrete([2, 2]), action_names=names)
+    nothing = [lambda arrays, active: None]
+    world = World(environment(None, groups=[group], phases=nothing, resets=nothing), 1)
+    with Trace(world, 0, tmp_path / "trace.npz", ["actions"]) as trace:
+        world.reset()
+        trace.reset()
+        world["actions"] = torch.tensor([[[1, 0], [0, 2]]], dtype=torch.int32)
+        world.step()
+        trace.step()
+    with np.load(tmp_path / "trace.npz") as data:
+        assert data["actions_name"][-1].tolist() == ["run, left", ""]  # 2 is no choice
 
 
 def test_names_of_actions_in_an_archive(tmp_path: Path) -> None:

@@ -116,12 +116,12 @@ class ActionNames:
 
     Attributes:
         array: declaration of the array of actions.
-        agents: names of the choices of each agent that the array holds, by the agent's number.
+        agents: names by head and choice of each agent that the array holds, by the agent's number.
         of_steps: True.
     """
 
     array: Array
-    agents: Mapping[int, Sequence[str]]
+    agents: Mapping[int, Sequence[Sequence[str]]]
     of_steps: bool = True
 
     @property
@@ -143,9 +143,15 @@ class ActionNames:
         return np.array([""] * len(self.agents) if is_blank else self._texts(values))
 
     def _texts(self, values: np.ndarray) -> list[str]:
-        chosen = values[:, 0].tolist()  # of a program's own, which may be any number
-        known = zip(self.agents.values(), chosen, strict=True)
-        return [names[choice] if 0 <= choice < len(names) else "" for names, choice in known]
+        chosen = values.tolist()  # of a program's own, which may be any numbers
+        return [_joined(heads, choices) for heads, choices in zip(self.agents.values(), chosen, strict=True)]
+
+
+def _joined(heads: Sequence[Sequence[str]], choices: Sequence[int]) -> str:
+    """The names of an agent's choices, one for each head; empty where one has none."""
+    pairs = list(zip(heads, choices, strict=False))
+    known = bool(heads) and all(0 <= choice < len(names) for names, choice in pairs)
+    return ", ".join(names[choice] for names, choice in pairs) if known else ""
 
 
 def _free(name: str, taken: Collection[str]) -> str:
@@ -171,9 +177,9 @@ def sources(world: World, arrays: Iterable[Array]) -> list[Shown]:
     return found
 
 
-def _named_agents(world: World) -> dict[str, dict[int, list[str]]]:
+def _named_agents(world: World) -> dict[str, dict[int, Sequence[Sequence[str]]]]:
     """Names of the choices of each agent, by the array of actions; only arrays of which some agents have names."""
-    found: dict[str, dict[int, list[str]]] = {}
+    found: dict[str, dict[int, Sequence[Sequence[str]]]] = {}
     for group in world.groups.values():
         names = dict.fromkeys(group.numbers, names_of_choices(group))
         for name in world.action_names(group.name).values():

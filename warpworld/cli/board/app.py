@@ -6,14 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from warpworld.cli.board.board_page import board_page, board_script, board_style, replay_page
 from warpworld.cli.board.compared import compared
@@ -22,35 +18,11 @@ from warpworld.cli.board.index import RunIndex
 from warpworld.errors import WarpworldError
 from warpworld.runs import RunFolder
 
-HOSTS = ("127.0.0.1", "localhost")  # a page elsewhere whose name leads here must not read the board
 MOST_SELECTED = 12  # runs that are overlaid
-HEADERS = {
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; "
 )
 POLICY += "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-
-
-class _Headers:
-    """Puts ``HEADERS`` on every answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
 
 
 def make_app(index: RunIndex) -> Starlette:
@@ -88,7 +60,6 @@ def make_app(index: RunIndex) -> Starlette:
             Route("/api/about", about),
             Route("/replay", replay),
         ],
-        middleware=[Middleware(_Headers), Middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS))],
     )
 
 

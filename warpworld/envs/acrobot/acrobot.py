@@ -17,6 +17,7 @@ from gymnasium.spaces import Box, Discrete
 from warpworld.drawing import Discs, Drawing, Polygon, Segments
 from warpworld.environment import Array, Environment, Group, Range, register
 
+TORQUES, KEYS = ("clockwise", "none", "counter-clockwise"), ("left", "", "right")
 MOST_SPEEDS = (4 * math.pi, 9 * math.pi)  # of the links, radians / s
 
 
@@ -41,7 +42,8 @@ class Acrobot(Environment):
     def groups(self) -> Sequence[Group]:
         """One agent."""
         high = np.array([1.0, 1.0, 1.0, 1.0, *MOST_SPEEDS], dtype=np.float32)
-        return [Group("agent", 1, observation=Box(-high, high), action=Discrete(3))]
+        seen, torques = Box(-high, high), Discrete(3)
+        return [Group("agent", 1, seen, torques, action_names=TORQUES, action_keys=KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """The links' state."""

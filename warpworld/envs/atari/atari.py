@@ -20,6 +20,9 @@ from warpworld.envs.atari.installed import LinkFlags, Rom, rom_of
 LONGEST_PATH = 4096  # bytes
 MOST_ACTIONS = 18
 
+# Words that names of actions are made of, and the keys for them.
+KEYS = {"up": "up", "down": "down", "left": "left", "right": "right", "fire": "space"}
+
 
 @register("atari")
 class Atari(Environment):
@@ -59,7 +62,8 @@ class Atari(Environment):
         p, chosen = self.params, self._actions()
         names = [self._rom.names[action] for action in chosen]
         seen = Box(0, 255, (p.stack_num, p.img_height, p.img_width), np.uint8)
-        return [Group("agent", 1, seen, Discrete(len(chosen)), action_names=tuple(names))]
+        keys = tuple(map(_keys, names))
+        return [Group("agent", 1, seen, Discrete(len(chosen)), action_names=tuple(names), action_keys=keys)]
 
     def arrays(self) -> Sequence[Array]:
         """Lives; the game itself is an object."""
@@ -85,3 +89,8 @@ class Atari(Environment):
 
     def _actions(self) -> tuple[int, ...]:
         return self._rom.legal if self.params.full_action_space else self._rom.minimal
+
+
+def _keys(name: str) -> str:
+    """Keys that are held together for an action, such as "up+space" for "upfire"; none for "noop"."""
+    return "+".join(key for word, key in KEYS.items() if word in name)

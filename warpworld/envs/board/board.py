@@ -17,6 +17,8 @@ from warpworld.drawing import Discs, Drawing, Rectangles, Segments
 from warpworld.environment import Array, Environment, Group
 
 PLAYERS = ("first", "second")
+CELLS = (*("top left", "top", "top right"), *("left", "middle", "right"), *("bottom left", "bottom", "bottom right"))
+CELL_KEYS = tuple("789456123")  # of the nine cells, as they lie on a keypad
 
 
 class BoardGame(Environment):
@@ -25,15 +27,28 @@ class BoardGame(Environment):
     Attributes:
         board: rows and columns.
         choices: of a move.
+        choice_names: of a player.
+        choice_keys: that stand for them.
     """
 
     board: ClassVar[tuple[int, int]]
     choices: ClassVar[int]
+    choice_names: ClassVar[tuple[str, ...]]
+    choice_keys: ClassVar[tuple[str, ...]]
 
     def groups(self) -> Sequence[Group]:
         """The first and the second player, who see their own stones and the other's."""
         seen, moves = MultiBinary((2, *self.board)), Discrete(self.choices)
-        return [Group(player, 1, observation=seen, action=moves) for player in PLAYERS]
+        return [self._player(player, seen, moves) for player in PLAYERS]
+
+    def _player(self, name: str, seen: MultiBinary, moves: Discrete) -> Group:
+        """A player, whose moves have names and keys."""
+        return Group(name, 1, seen, moves, action_names=self.choice_names, action_keys=self.choice_keys)
+
+    def places_of_choices(self) -> np.ndarray:
+        """(choices, 4) left, bottom, right and top of each choice's place in the picture: the cells, row by row."""
+        y, x = np.divmod(np.arange(self.choices), self.board[1])
+        return np.stack([x, y, x + 1, y + 1], axis=1)
 
     def arrays(self) -> Sequence[Array]:
         """The board, and whose turn it is."""
@@ -59,4 +74,4 @@ class BoardGame(Environment):
             Segments(0.0, down, columns, down, outline="grid", line_width=0.05),
             *(Discs(x + 0.5, y + 0.5, 0.38, fill=player) for player, (y, x) in zip(PLAYERS, stones, strict=True)),
         ]
-        return Drawing((-0.5, rows + 0.5, columns + 0.5, -0.5), marks, seconds=0.6)
+        return Drawing((-0.5, rows + 0.5, columns + 0.5, -0.5), marks, seconds=0.6, choices=self.places_of_choices())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+import numpy as np
+
 from warpworld.environment import Probabilities, register
 from warpworld.envs.board.board import BoardGame
 from warpworld.errors import BuildError
@@ -23,6 +25,13 @@ class ConnectFour(BoardGame):
     source = "connect_four.cu"
     board = (6, 7)
     choices = 7
+    choice_names = tuple(f"column {number}" for number in range(1, 8))
+    choice_keys = tuple("1234567")
+
+    def places_of_choices(self) -> np.ndarray:
+        """(choices, 4) left, bottom, right and top of each column in the picture."""
+        x, rows = np.arange(self.choices), np.full(self.choices, self.board[0])
+        return np.stack([x, 0 * rows, x + 1, rows], axis=1)
 
     def measure(self, probabilities: Mapping[str, Probabilities]) -> Mapping[str, float]:
         """Measures against perfect play, see ``judged``; none without a C++ compiler."""

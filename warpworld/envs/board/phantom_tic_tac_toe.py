@@ -9,7 +9,7 @@ from gymnasium.spaces import Discrete, MultiBinary
 
 from warpworld.drawing import Discs, Drawing
 from warpworld.environment import Array, Group, register
-from warpworld.envs.board.board import PLAYERS, BoardGame
+from warpworld.envs.board.board import CELL_KEYS, CELLS, PLAYERS, BoardGame
 
 
 @register("phantom_tic_tac_toe")
@@ -25,16 +25,23 @@ class PhantomTicTacToe(BoardGame):
     source = "phantom_tic_tac_toe.cu"
     board = (3, 3)
     choices = 9
+    choice_names, choice_keys = CELLS, CELL_KEYS
 
     def groups(self) -> Sequence[Group]:
         """The first and the second player, who see their own tries."""
         seen, moves = MultiBinary((self.choices + 1, *self.board)), Discrete(self.choices)
-        return [Group(player, 1, observation=seen, action=moves) for player in PLAYERS]
+        return [self._player(player, seen, moves) for player in PLAYERS]
 
     def arrays(self) -> Sequence[Array]:
         """The board, whose turn it is, and both players' tries."""
         tries = Array("tries", "uint8", self.board, bounds=(0, self.choices), doc="number of the try of a cell, 0 none")
         return [*super().arrays(), tries]
+
+    def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
+        """The same without marks that the player has not run into, until the game is over."""
+        known = (arrays["tries"][agent] > 0) | bool(arrays["terminated"])
+        own = np.arange(2)[:, None, None] == agent
+        return self.draw({**arrays, "cells": arrays["cells"] * known, "tries": arrays["tries"] * own})
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The board with all marks; a ring around one that the other player has run into."""
@@ -44,4 +51,4 @@ class PhantomTicTacToe(BoardGame):
             Discs(x + 0.5, y + 0.5, 0.45, fill=None, outline=player, line_width=0.05)
             for player, (y, x) in zip(PLAYERS, found, strict=True)
         ]
-        return Drawing(plain.view, [*plain.marks, *rings], seconds=plain.seconds)
+        return Drawing(plain.view, [*plain.marks, *rings], seconds=plain.seconds, choices=plain.choices)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpworld.environment import Script, register
-from warpworld.envs.board.board import BoardGame
+from warpworld.envs.board.board import CELL_KEYS, CELLS, BoardGame
 from warpworld.envs.board.perfect import best_moves
 
 
@@ -21,6 +21,7 @@ class TicTacToe(BoardGame):
     source = "tic_tac_toe.cu"
     board = (3, 3)
     choices = 9
+    choice_names, choice_keys = CELLS, CELL_KEYS
 
     def scripts(self) -> Mapping[str, Script]:
         """perfect: never loses; of moves that are equally good chance chooses."""

@@ -17,6 +17,7 @@ from warpworld.drawing import Discs, Drawing, Polygon, Rectangles, Segments
 from warpworld.environment import Array, Environment, Group, Range, register
 
 LIMIT_POSITION, LIMIT_ANGLE = 2.4, 0.20943951  # metres, radians: beyond them the episode ends
+PUSHES = ("left", "right")  # also the keys for them
 SIDES = np.array([-1.0, 1.0])  # left and right
 
 
@@ -41,7 +42,9 @@ class CartPole(Environment):
     def groups(self) -> Sequence[Group]:
         """One agent."""
         high = np.array([4.8, np.inf, 0.41887903, np.inf], dtype=np.float32)
-        return [Group("agent", 1, observation=Box(-high, high), action=Discrete(2))]
+        return [
+            Group("agent", 1, observation=Box(-high, high), action=Discrete(2), action_names=PUSHES, action_keys=PUSHES)
+        ]
 
     def arrays(self) -> Sequence[Array]:
         """The cart's state, which is also what the agent sees."""

@@ -17,6 +17,7 @@ from warpworld.drawing import Discs, Drawing, Rectangles
 from warpworld.environment import Array, Environment, Group, Range, register
 
 COLOURS = ("red", "blue")
+MOVES = KEYS = ("right", "left", "up", "down")
 
 
 @register("coin_game")
@@ -40,7 +41,7 @@ class CoinGame(Environment):
     def groups(self) -> Sequence[Group]:
         """Red and blue, who see planes of red, blue, a red coin and a blue coin."""
         seen = MultiBinary((4, self.params.side, self.params.side))
-        return [Group(colour, 1, observation=seen, action=Discrete(4)) for colour in COLOURS]
+        return [Group(colour, 1, seen, Discrete(4), action_names=MOVES, action_keys=KEYS) for colour in COLOURS]
 
     def arrays(self) -> Sequence[Array]:
         """Places of agents and of the coin, its colour, and what was taken."""

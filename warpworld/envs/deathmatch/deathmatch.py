@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
@@ -19,8 +19,14 @@ from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, Range, Script, register
 from warpworld.envs.deathmatch.megastep_rules import megastep_arrays, mended
 from warpworld.errors import DeclarationError
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words
+from warpworld.eyes import WALK_KEYS, WALKS, Indoor, IndoorParams, camera_kernel, draw_indoor, seen_words
 
+ACTIONS = (
+    ("none", "left", "right", "forward", "back"),
+    ("none", "turn left", "turn right", "slightly left", "slightly right"),
+    ("none", "fire"),
+)
+KEYS = ("", "a", "d", "w", "s"), ("", "left", "right", "q", "e"), ("", "space")
 BAR = (0.5, 0.09, 0.2)  # metres of a bar of health in pictures: width, height, and above the agent's middle
 
 
@@ -100,9 +106,15 @@ class Deathmatch(Indoor):
         agents = self.shown(1)  # the share of a pixel that is another agent
         seen = self.observation(agents=agents, health=share, cooldown=share)
         action: Discrete | MultiDiscrete = MultiDiscrete([5, 5, 2])
+        names: Any = ACTIONS
+        keys: Any = KEYS
         if self.params.megastep_rules:
-            seen, action = self.observation(health=share), Discrete(7)
-        return [Group(name, size, seen, action) for name, size in sizes.items() if size]
+            seen, action, names, keys = self.observation(health=share), Discrete(7), WALKS, WALK_KEYS
+        return [
+            Group(name, size, seen, action, action_names=names, action_keys=keys)
+            for name, size in sizes.items()
+            if size
+        ]
 
     def arrays(self) -> Sequence[Array]:
         """Arrays of lines of sight, shots, health and score."""
@@ -149,7 +161,7 @@ class Deathmatch(Indoor):
 
         A hit is a broad line, with a ring if it killed; a miss is a thin one.
         """
-        colours = [group.name for group in self.groups() for _ in range(group.size)]
+        colours = ["player"] * self.params.players + ["rival"] * self.params.rivals
         marks = [*_shots(arrays), *_health_bars(arrays, colours)]
         return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, over_agents=marks)
 

@@ -15,7 +15,7 @@ from gymnasium.spaces import Discrete
 
 from warpworld.drawing import Drawing, Segments
 from warpworld.environment import Array, Group, Kernel, Phase, Range, Script, register
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor, texel_stretches
+from warpworld.eyes import WALK_KEYS, WALKS, Indoor, IndoorParams, camera_kernel, draw_indoor, texel_stretches
 from warpworld.eyes.plans import find_sights, seen_words
 
 VISIBLE = "of each plan a bit for each texel that can be seen from some cell in which agents start"
@@ -51,7 +51,7 @@ class Explorer(Indoor):
 
     def groups(self) -> Sequence[Group]:
         """One explorer."""
-        return [Group("explorer", 1, self.observation(), Discrete(7))]
+        return [Group("explorer", 1, self.observation(), Discrete(7), action_names=WALKS, action_keys=WALK_KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """Texels that can be seen, and that were seen in this episode."""

@@ -18,6 +18,8 @@ from gymnasium.spaces import Box, Discrete
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import MAX_THREADS_PER_ENV, Array, Environment, Group, Kernel, Phase, Range, register
 
+ACTIONS = ("nothing", "north", "south", "west", "east", "load")
+KEYS = ("", "up", "down", "left", "right", "space")
 LONGEST_SIDE = 100  # cells: a field's counters fill 40 KB of the 48 KB that an env's threads share
 HIGHEST_LEVEL = 255  # of food
 Side = Annotated[int, Range(3, LONGEST_SIDE)]
@@ -80,7 +82,7 @@ class Foraging(Environment):
             lows = low * p.max_num_food + low[:each] * p.players
             highs = [*last, most] * p.max_num_food + [*last, p.max_player_level][:each] * p.players
             seen = Box(np.array(lows, np.float32), np.array(highs, np.float32))
-        return [Group("player", p.players, seen, Discrete(6))]
+        return [Group("player", p.players, seen, Discrete(6), action_names=ACTIONS, action_keys=KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """The field, its food as a list, and the players."""

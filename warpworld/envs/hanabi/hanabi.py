@@ -103,6 +103,14 @@ class Hanabi(Environment):
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """Hands below each other, hints under their cards; fireworks, discards and tokens beside them."""
+        return self._drawn(arrays, hidden=-1)
+
+    def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
+        """The same without the cards of the agent's own hand, until the game is over."""
+        return self._drawn(arrays, hidden=-1 if arrays["terminated"] or arrays["truncated"] else agent)
+
+    def _drawn(self, arrays: Mapping[str, np.ndarray], hidden: int) -> Drawing:
+        """The table, without the cards of the player ``hidden``."""
         p = self.params
         marks: list[Mark] = []
         for player in range(p.players):
@@ -114,7 +122,8 @@ class Hanabi(Environment):
                 position = int(arrays["hands"][player, place])
                 if position < p.deck:
                     known = int(arrays["known_colors"][player, place]), int(arrays["known_ranks"][player, place])
-                    marks += self._card(0.4 + 0.8 * place, y, int(arrays["deck"][position]))
+                    kind = None if player == hidden else int(arrays["deck"][position])
+                    marks += self._card(0.4 + 0.8 * place, y, kind)
                     marks.append(Text(0.4 + 0.8 * place, y + 0.68, self._shown(*known), 0.32))
         left = 0.8 * p.hand + 0.8
         marks += self._table(arrays, left)
@@ -139,7 +148,10 @@ class Hanabi(Environment):
         counts = f"deck {p.deck - int(arrays['dealt'])}, score {int(arrays['score'])}"
         return [*marks, Text(left, 3.55, counts, 0.36, align="left")]
 
-    def _card(self, x: float, y: float, kind: int) -> list[Mark]:
+    def _card(self, x: float, y: float, kind: int | None) -> list[Mark]:
+        """A card, or the back of one whose kind is not shown."""
+        if kind is None:
+            return [_box(x, y, "ground", "muted"), Text(x, y, "?", 0.5, fill="muted")]
         colour, rank = divmod(kind, self.params.ranks)
         return [_box(x, y, COLOURS[colour], COLOURS[colour]), Text(x, y, str(rank + 1), 0.5, fill="#ffffff")]
 

@@ -19,7 +19,7 @@ class Asterix(MinAtar):
     """
 
     source = "asterix.cu"
-    num_actions = 5
+    num_actions, action_names = 5, ("none", "left", "up", "right", "down")
     channels = (
         Channel("player", "agent"),
         Channel("enemy", "#d1603d"),

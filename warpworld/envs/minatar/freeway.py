@@ -19,6 +19,7 @@ class Freeway(MinAtar):
     """
 
     source = "freeway.cu"
+    action_names = ("none", "up", "down")
     channels = (
         Channel("chicken", "agent"),
         Channel("car", "#d1603d"),

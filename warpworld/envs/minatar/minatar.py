@@ -18,6 +18,7 @@ from warpworld.drawing import Drawing, Mark, Rectangles
 from warpworld.environment import Array, Environment, Group, Range
 
 SIDE = 10
+KEYS = {"none": "", "shoot": "space"}  # of actions; the others are called as their keys
 
 
 class Channel(NamedTuple):
@@ -55,15 +56,18 @@ class MinAtar(Environment):
     Attributes:
         channels: of the screen, in their order, from the topmost to the lowest in pictures.
         num_actions: of its minimal set.
+        action_names: names of these.
     """
 
     channels: ClassVar[tuple[Channel, ...]] = ()
     num_actions: ClassVar[int] = 3
+    action_names: ClassVar[tuple[str, ...]] = ("none", "left", "right")
 
     def groups(self) -> Sequence[Group]:
         """One agent, which sees the whole screen."""
         screen = MultiBinary((len(self.channels), SIDE, SIDE))
-        return [Group("agent", 1, observation=screen, action=Discrete(self.num_actions))]
+        names, keys = self.action_names, tuple(KEYS.get(name, name) for name in self.action_names)
+        return [Group("agent", 1, screen, Discrete(self.num_actions), action_names=names, action_keys=keys)]
 
     def arrays(self) -> Sequence[Array]:
         """Last action, for sticky actions; as in MinAtar it is kept from one episode to the next."""

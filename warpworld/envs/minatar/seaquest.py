@@ -23,7 +23,7 @@ class Seaquest(MinAtar):
     """
 
     source = "seaquest.cu"
-    num_actions = 6
+    num_actions, action_names = 6, ("none", "left", "up", "right", "down", "shoot")
     channels = (
         Channel("front", "agent"),
         Channel("back", "agent", 0.5),

@@ -21,7 +21,7 @@ class SpaceInvaders(MinAtar):
     """
 
     source = "space_invaders.cu"
-    num_actions = 4
+    num_actions, action_names = 4, ("none", "left", "right", "shoot")
     channels = (
         Channel("cannon", "agent"),
         Channel("alien", "#5b8c5a"),

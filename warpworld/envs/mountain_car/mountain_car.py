@@ -11,6 +11,8 @@ from gymnasium.spaces import Discrete
 from warpworld.environment import Group, Range, register
 from warpworld.envs.mountain_car.valley import MOST_SPEED, Valley, observation
 
+PUSHES, KEYS = ("left", "none", "right"), ("left", "", "right")
+
 
 @register("mountain_car")
 class MountainCar(Valley):
@@ -30,4 +32,4 @@ class MountainCar(Valley):
 
     def groups(self) -> Sequence[Group]:
         """One agent."""
-        return [Group("agent", 1, observation=observation(), action=Discrete(3))]
+        return [Group("agent", 1, observation(), Discrete(3), action_names=PUSHES, action_keys=KEYS)]

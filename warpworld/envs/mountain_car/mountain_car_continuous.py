@@ -11,6 +11,8 @@ from gymnasium.spaces import Box
 from warpworld.environment import Group, Range, register
 from warpworld.envs.mountain_car.valley import MOST_SPEED, Valley, observation
 
+PUSHES = (("left", "right"),)  # the force's ends, and the keys for them
+
 
 @register("mountain_car_continuous")
 class MountainCarContinuous(Valley):
@@ -31,4 +33,4 @@ class MountainCarContinuous(Valley):
 
     def groups(self) -> Sequence[Group]:
         """One agent."""
-        return [Group("agent", 1, observation=observation(), action=Box(-1.0, 1.0, (1,)))]
+        return [Group("agent", 1, observation(), Box(-1.0, 1.0, (1,)), action_names=PUSHES, action_keys=PUSHES)]

@@ -20,6 +20,8 @@ from warpworld.envs.overcooked.layouts import KINDS, Layout, layout_of
 NUM_LAYERS = 22
 EMPTY_POT, FULL_POT = 23, 20
 TOWARDS = np.array([[0, -1], [0, 1], [1, 0], [-1, 0]])  # up, down, right, left: columns and rows
+ACTIONS = ("up", "down", "right", "left", "nothing", "interact")
+KEYS = ("up", "down", "right", "left", "", "space")
 CELL_COLOURS = {"X": "#b9a58a", "P": "#5b5f66", "O": "#b9a58a", "D": "#b9a58a", "S": "#7fb069"}
 ONION, PLATE, SOUP = "#e3b23c", "#ffffff", "#c8553d"
 ITEMS = (None, ONION, PLATE, SOUP)  # colours of what is held or lies on a counter
@@ -54,7 +56,7 @@ class Overcooked(Environment):
     def groups(self) -> Sequence[Group]:
         """Two cooks, each of whom sees the whole kitchen."""
         seen = Box(0, 255, (NUM_LAYERS, *self.layout.cells.shape), np.uint8)
-        return [Group("cook", 2, observation=seen, action=Discrete(6))]
+        return [Group("cook", 2, observation=seen, action=Discrete(6), action_names=ACTIONS, action_keys=KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """Arrays of the kitchen."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warpworld.environment import Group, register
 from warpworld.envs.particles.goals import WithGoal
-from warpworld.envs.particles.particles import MOVES, Agents, ParticlesParams, sees
+from warpworld.envs.particles.particles import Agents, ParticlesParams, mover, sees
 
 
 @register("particles_adversary")
@@ -33,6 +33,6 @@ class Adversary(WithGoal):
         """The adversary, then the agents, which know the goal."""
         count = self.params.agents
         return [
-            Group("adversary", 1, observation=sees(4 * count), action=MOVES),
-            Group("agent", count, observation=sees(4 * count + 2), action=MOVES),
+            mover("adversary", 1, sees(4 * count)),
+            mover("agent", count, sees(4 * count + 2)),
         ]

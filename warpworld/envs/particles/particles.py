@@ -14,11 +14,12 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles
-from warpworld.environment import Array, Environment, Kernel, Range, placed_groups
+from warpworld.environment import Array, Environment, Group, Kernel, Range, placed_groups
 
 MOST_AGENTS = 128  # of a kind; each sees all others, so that what they see grows with the square of their number
 Agents = Annotated[int, Range(1, MOST_AGENTS)]
-MOVES = Discrete(5)  # none, left, right, down, up
+MOVES = Discrete(5)
+MOVE_NAMES, MOVE_KEYS = ("none", "left", "right", "down", "up"), ("", "left", "right", "down", "up")
 SIDE = 1.4  # half of what a picture shows
 
 
@@ -87,3 +88,8 @@ class Particles(Environment):
 def sees(size: int) -> Box:
     """The space of so many numbers."""
     return Box(-np.inf, np.inf, (size,))
+
+
+def mover(name: str, size: int, seen: Box) -> Group:
+    """A group of agents that move."""
+    return Group(name, size, seen, MOVES, action_names=MOVE_NAMES, action_keys=MOVE_KEYS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from warpworld.environment import Group, Range, register
-from warpworld.envs.particles.particles import MOVES, Agents, Particles, ParticlesParams, sees
+from warpworld.envs.particles.particles import Agents, Particles, ParticlesParams, mover, sees
 
 
 @register("particles_pursuit")
@@ -39,6 +39,6 @@ class Pursuit(Particles):
         p = self.params
         seen = 4 + 2 * p.obstacles + 2 * (p.adversaries + p.agents - 1)
         return [
-            Group("adversary", p.adversaries, observation=sees(seen + 2 * p.agents), action=MOVES),
-            Group("agent", p.agents, observation=sees(seen + 2 * (p.agents - 1)), action=MOVES),
+            mover("adversary", p.adversaries, sees(seen + 2 * p.agents)),
+            mover("agent", p.agents, sees(seen + 2 * (p.agents - 1))),
         ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warpworld.environment import Group, register
 from warpworld.envs.particles.goals import WithGoal
-from warpworld.envs.particles.particles import MOVES, ParticlesParams, sees
+from warpworld.envs.particles.particles import ParticlesParams, mover, sees
 
 
 @register("particles_push")
@@ -29,6 +29,6 @@ class Push(WithGoal):
     def groups(self) -> Sequence[Group]:
         """The adversary, then the agent, which alone knows its goal."""
         return [
-            Group("adversary", 1, observation=sees(8), action=MOVES),
-            Group("agent", 1, observation=sees(19), action=MOVES),
+            mover("adversary", 1, sees(8)),
+            mover("agent", 1, sees(19)),
         ]

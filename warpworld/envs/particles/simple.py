@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warpworld.environment import Group, register
-from warpworld.envs.particles.particles import MOVES, Particles, ParticlesParams, sees
+from warpworld.envs.particles.particles import Particles, ParticlesParams, mover, sees
 
 
 @register("particles_simple")
@@ -27,4 +27,4 @@ class Simple(Particles):
 
     def groups(self) -> Sequence[Group]:
         """The agent, which sees its velocity and the way to the landmark."""
-        return [Group("agent", 1, observation=sees(4), action=MOVES)]
+        return [mover("agent", 1, sees(4))]

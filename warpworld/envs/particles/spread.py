@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from warpworld.environment import Group, Range, register
-from warpworld.envs.particles.particles import MOVES, Agents, Particles, ParticlesParams, sees
+from warpworld.envs.particles.particles import Agents, Particles, ParticlesParams, mover, sees
 
 
 @register("particles_spread")
@@ -32,4 +32,4 @@ class Spread(Particles):
     def groups(self) -> Sequence[Group]:
         """One group; observations end with the messages of others, which are silent."""
         count = self.params.agents
-        return [Group("agent", count, observation=sees(4 + 2 * count + 4 * (count - 1)), action=MOVES)]
+        return [mover("agent", count, sees(4 + 2 * count + 4 * (count - 1)))]

@@ -11,7 +11,7 @@ from gymnasium.spaces import Discrete
 
 from warpworld.drawing import Discs, Drawing
 from warpworld.environment import Array, Group, Range, register
-from warpworld.envs.particles.particles import MOST_AGENTS, MOVES, Agents, Particles, ParticlesParams, sees
+from warpworld.envs.particles.particles import MOST_AGENTS, MOVES, Agents, Particles, ParticlesParams, mover, sees
 
 WORDS = 4
 FOREST_SIZE = 0.3
@@ -51,8 +51,8 @@ class WorldComm(Particles):
         of_adversary = sees(seen + 2 * p.agents + WORDS)
         return [
             Group("leadadversary", 1, observation=of_adversary, action=Discrete(int(MOVES.n) * WORDS)),
-            Group("adversary", p.adversaries - 1, observation=of_adversary, action=MOVES),
-            Group("agent", p.agents, observation=sees(seen + 2 * (p.agents - 1)), action=MOVES),
+            mover("adversary", p.adversaries - 1, of_adversary),
+            mover("agent", p.agents, sees(seen + 2 * (p.agents - 1))),
         ]
 
     def arrays(self) -> Sequence[Array]:

@@ -17,6 +17,7 @@ from gymnasium.spaces import Box
 from warpworld.drawing import Discs, Drawing, Polygon, Wedges
 from warpworld.environment import Array, Environment, Group, Range, register
 
+TORQUES, KEYS = (("clockwise", "counter-clockwise"),), (("right", "left"),)  # of the torque's ends
 MOST_SPEED, MOST_TORQUE = 8.0, 2.0  # radians / s, N m
 
 
@@ -37,7 +38,8 @@ class Pendulum(Environment):
     def groups(self) -> Sequence[Group]:
         """One agent."""
         high = np.array([1.0, 1.0, MOST_SPEED], dtype=np.float32)
-        return [Group("agent", 1, observation=Box(-high, high), action=Box(-MOST_TORQUE, MOST_TORQUE, (1,)))]
+        seen, torque = Box(-high, high), Box(-MOST_TORQUE, MOST_TORQUE, (1,))
+        return [Group("agent", 1, seen, torque, action_names=TORQUES, action_keys=KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """The rod's state."""

@@ -16,6 +16,7 @@ from gymnasium.spaces import Box
 from warpworld.environment import Array, Group, register
 from warpworld.envs.waypoint.waypoint import GoalParams, Waypoint
 from warpworld.errors import DeclarationError
+from warpworld.eyes import WALK_KEYS, WALKS
 
 
 @register("point_goal")
@@ -50,7 +51,8 @@ class PointGoal(Waypoint):
         if not self.params.is_far:
             return [walker]
         vector, since = (Box(-np.inf, np.inf, (size,)) for size in (2, 1))
-        return [Group("walker", 1, self.observation(goal=vector, since=since), walker.action)]
+        seen = self.observation(goal=vector, since=since)
+        return [Group("walker", 1, seen, walker.action, action_names=WALKS, action_keys=WALK_KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """Arrays of waypoint; with far goals those of fixes."""

@@ -22,7 +22,7 @@ class Poker(Environment):
 
     Attributes:
         rules: of the game.
-        choice_names: of a player.
+        choice_names: of a player; their first letters are the keys.
         faces: of the ranks, the lowest first.
     """
 
@@ -33,7 +33,8 @@ class Poker(Environment):
     def groups(self) -> Sequence[Group]:
         """The first and the second player, who see their own card and all that is public."""
         seen, choices = MultiBinary(self.rules.flags), Discrete(self.rules.choices)
-        return [Group(name, 1, observation=seen, action=choices, action_names=self.choice_names) for name in NAMES]
+        names, keys = self.choice_names, tuple(name[0] for name in self.choice_names)
+        return [Group(name, 1, seen, choices, action_names=names, action_keys=keys) for name in NAMES]
 
     def arrays(self) -> Sequence[Array]:
         """Cards, moves and chips."""
@@ -60,20 +61,32 @@ class Poker(Environment):
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """The first player's card below, the second's above, public cards between them, chips and moves beside."""
+        return self._drawn(arrays, PLAYERS)
+
+    def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
+        """The same without the other player's card, until the hand is over."""
+        return self._drawn(arrays, PLAYERS if arrays["terminated"] else 1 - agent)
+
+    def _drawn(self, arrays: Mapping[str, np.ndarray], hidden: int) -> Drawing:
+        """The table, without the card of the player ``hidden``."""
         marks: list[Mark] = [Rectangles(-2.2, -2.0, 5.4, 4.0, fill="ground", outline="grid", line_width=0.04)]
         for player, name in enumerate(NAMES):
             y = -1.2 if player == 0 else 1.2
-            marks += self._card(-1.6, y, int(arrays["cards"][player]), name)
+            card = int(arrays["cards"][player])
+            marks += self._card(-1.6, y, "?" if player == hidden else self._face(card), name)
             chips = np.arange(int(arrays["chips"][player]))
             marks.append(Discs(-0.7 + 0.28 * chips, y + 0.25, 0.12, fill=name))
             marks.append(Text(-0.8, y - 0.3, self._moves_of(arrays["moves"], player), 0.35, align="left"))
         for k in range(1, int(arrays["round"]) + 1):
-            marks += self._card(-1.6, 0.0, int(arrays["cards"][PLAYERS + k - 1]), "ink")
+            marks += self._card(-1.6, 0.0, self._face(int(arrays["cards"][PLAYERS + k - 1])), "ink")
         return Drawing((-2.4, -2.2, 3.4, 2.2), marks, seconds=0.8)
 
-    def _card(self, x: float, y: float, card: int, colour: str) -> list[Mark]:
+    def _face(self, card: int) -> str:
+        return self.faces[card // self.rules.suits]
+
+    def _card(self, x: float, y: float, face: str, colour: str) -> list[Mark]:
         box = Rectangles(x - 0.28, y - 0.38, 0.56, 0.76, fill="ground", outline=colour, line_width=0.06)
-        return [box, Text(x, y, self.faces[card // self.rules.suits], 0.5, fill=colour)]
+        return [box, Text(x, y, face, 0.5, fill=colour)]
 
     def _moves_of(self, moves: np.ndarray, player: int) -> str:
         """The names of a player's choices, round by round."""

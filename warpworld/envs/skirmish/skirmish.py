@@ -18,6 +18,9 @@ from warpworld.environment import Array, Environment, Group, Kernel, Phase, Rang
 from warpworld.envs.skirmish.scenarios import KINDS, Scenario, scenario_of
 
 ATTACK = 5  # choices before the first of the attacks
+MOVES = ("north", "east", "south", "west", "stop")
+MOVE_KEYS = ("up", "right", "down", "left", "")
+ATTACK_KEYS = tuple("1234567890qwertyuiop")  # as far as they go
 LARGEST_MAP = 4096
 MOST_THREADS = 256  # of an env; with more, sm_80 spills registers
 
@@ -63,8 +66,8 @@ class Skirmish(Environment):
         others, about_one, about_itself = allies + enemies - 1, 7 + len(KINDS), 4 + len(KINDS)
         seen = Box(-2.0, 2.0, (others * about_one + about_itself,))
         return [
-            Group("ally", allies, seen, Discrete(ATTACK + enemies), own_arrays=True),
-            Group("enemy", enemies, seen, Discrete(ATTACK + allies), own_arrays=True),
+            Group("ally", allies, seen, Discrete(ATTACK + enemies), own_arrays=True, **_named(enemies)),
+            Group("enemy", enemies, seen, Discrete(ATTACK + allies), own_arrays=True, **_named(allies)),
         ]
 
     def arrays(self) -> Sequence[Array]:
@@ -152,3 +155,10 @@ def _ends(ranges: np.ndarray) -> np.ndarray:
 
 def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:
     return Array(name, dtype, values.shape, per="world", initial=values, read_only=True, doc=doc)
+
+
+def _named(opponents: int) -> dict[str, Any]:
+    """Names of a unit's choices, and keys for them."""
+    attacks = tuple(f"shoot at {number}" for number in range(opponents))
+    keys = (*ATTACK_KEYS, *([""] * opponents))[:opponents]
+    return {"action_names": (*MOVES, *attacks), "action_keys": (*MOVE_KEYS, *keys)}

@@ -96,10 +96,19 @@ class TagContinuous(Environment):
         own = OWN_STATE if p.observe_own_state else 0
         seen = Box(-np.inf, np.inf, (NUM_BLOCKS * others + own + 1,))
         action = MultiDiscrete([p.num_acceleration_levels + 1, p.num_turn_levels + 1])
-        return [
-            Group("tagger", p.num_taggers, observation=seen, action=action),
-            Group("runner", p.num_runners, observation=seen, action=action),
-        ]
+        names = (
+            ("none", *(f"acceleration {value:+.3g}" for value in self._effects("acceleration")[1:])),
+            ("none", *(f"turn {value:+.3g}" for value in self._effects("turn")[1:])),
+        )
+        keys = _ends("down", "up", p.num_acceleration_levels), _ends("right", "left", p.num_turn_levels)
+        sizes = {"tagger": p.num_taggers, "runner": p.num_runners}
+        return [Group(name, size, seen, action, action_names=names, action_keys=keys) for name, size in sizes.items()]
+
+    def _effects(self, what: str) -> np.ndarray:
+        """Effects of the choices of an action head, "acceleration" or "turn"; (choices,) float32."""
+        p = self.params
+        ends = getattr(p, f"min_{what}"), getattr(p, f"max_{what}")
+        return _levels(*ends, getattr(p, f"num_{what}_levels"))
 
     def arrays(self) -> Sequence[Array]:
         """The agents' state, and the tables that actions point into."""
@@ -135,10 +144,10 @@ class TagContinuous(Environment):
         p = self.params
         found = {
             "acceleration_actions": (
-                _levels(p.min_acceleration, p.max_acceleration, p.num_acceleration_levels),
+                self._effects("acceleration"),
                 "what each choice adds to the acceleration",
             ),
-            "turn_actions": (_levels(p.min_turn, p.max_turn, p.num_turn_levels), "radians that each choice turns by"),
+            "turn_actions": (self._effects("turn"), "radians that each choice turns by"),
         }
         if p.start == "fixed":
             found |= {name: (values, "of each agent") for name, values in fixed_start(p).items()}
@@ -217,6 +226,11 @@ def fixed_start(params: TagContinuous.Params) -> dict[str, np.ndarray]:
 def _levels(low: float, high: float, count: int) -> np.ndarray:
     """Effects of the choices of an action head: nothing, then ``count`` even levels; (count + 1,) float32."""
     return np.concatenate([[0.0], np.linspace(low, high, count)]).astype(np.float32)
+
+
+def _ends(low: str, high: str, count: int) -> tuple[str, ...]:
+    """Keys of the choices of an action head: of its lowest and its highest level, none of the others."""
+    return ("", low, *("" for _ in range(count - 2)), *((high,) if count > 1 else ()))
 
 
 def _table(name: str, dtype: str, values: np.ndarray, doc: str) -> Array:

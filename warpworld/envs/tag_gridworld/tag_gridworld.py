@@ -22,6 +22,7 @@ from warpworld.errors import DeclarationError
 MOST_THREADS = 256  # of an env, which share its agents where threads run in parallel
 MOST_AGENTS = {True: 2400, False: 12_000}  # with full observations and without: what they share takes 48 KB
 LONGEST_GRID = 32767  # two coordinates fit a 32-bit word, and so does a squared distance
+MOVES, KEYS = ("stay", "right", "left", "up", "down"), ("", "right", "left", "up", "down")
 Finite = Annotated[float, Range()]
 
 
@@ -61,7 +62,8 @@ class TagGridworld(Environment):
         num_agents = self.params.num_taggers + 1
         size = 4 * num_agents + 1 if self.params.use_full_observation else 6
         seen, moves = Box(0.0, 1.0, (size,)), Discrete(5)
-        return [Group("tagger", self.params.num_taggers, seen, moves), Group("runner", 1, seen, moves)]
+        sizes = {"tagger": self.params.num_taggers, "runner": 1}
+        return [Group(name, size, seen, moves, action_names=MOVES, action_keys=KEYS) for name, size in sizes.items()]
 
     def arrays(self) -> Sequence[Array]:
         """Places of agents and, with a fixed start, the places where they start."""

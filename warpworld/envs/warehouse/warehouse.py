@@ -21,6 +21,8 @@ from warpworld.errors import DeclarationError
 
 Reward = Literal["individual", "global", "two_stage"]
 REWARDS: tuple[Reward, ...] = get_args(Reward)  # in the order of Reward in warehouse.cu
+ACTIONS = ("nothing", "forward", "turn left", "turn right", "take or put down")
+KEYS = ("", "up", "left", "right", "space")
 MOST_AGENTS = 255  # whose numbers fit a byte
 MOST_CELLS = 16_384  # of a grid with its margin, whose queues fill 32 KB of the 48 KB that an env's threads share
 TO_X, TO_Y = np.array([0, 0, -1, 1]), np.array([-1, 1, 0, 0])  # up, down, left, right; y grows downwards
@@ -85,7 +87,8 @@ class Warehouse(Environment):
         high = np.ones(8 + 7 * (2 * p.sensor_range + 1) ** 2, np.float32)
         if not p.normalised_coordinates:
             high[:2] = p.width - 1, p.height - 1
-        return [Group("robot", p.agents, Box(np.zeros_like(high), high), Discrete(5))]
+        seen = Box(np.zeros_like(high), high)
+        return [Group("robot", p.agents, seen, Discrete(5), action_names=ACTIONS, action_keys=KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """The floor, what is where on it, the shelves, and the robots. Cells count row by row, with the margin."""

@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Discrete
 from warpworld.drawing import Discs, Drawing
 from warpworld.environment import Array, Group, Kernel, Phase, Range, Script, register
 from warpworld.errors import DeclarationError
-from warpworld.eyes import Indoor, IndoorParams, camera_kernel, draw_indoor
+from warpworld.eyes import WALK_KEYS, WALKS, Indoor, IndoorParams, camera_kernel, draw_indoor
 from warpworld.eyes.plans import find_ways, way_arrays
 
 GOAL_PLACES = 32  # of each plan, where ways to goals are known
@@ -83,7 +83,8 @@ class Waypoint(Indoor):
     def groups(self) -> Sequence[Group]:
         """One walker."""
         vector = Box(-np.inf, np.inf, (2,))  # metres
-        return [Group("walker", 1, self.observation(goal=vector), Discrete(7))]
+        seen = self.observation(goal=vector)
+        return [Group("walker", 1, seen, Discrete(7), action_names=WALKS, action_keys=WALK_KEYS)]
 
     def arrays(self) -> Sequence[Array]:
         """The goal, the time for it, and where the agent woke up; with far goals the ways to them."""

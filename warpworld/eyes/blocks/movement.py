@@ -10,6 +10,10 @@ from gymnasium.spaces import Discrete
 from warpworld.environment import Array
 from warpworld.eyes.blocks.block import Block
 
+# Names of the seven actions, and keys for them.
+WALKS = ("none", "left", "right", "forward", "back", "turn left", "turn right")
+WALK_KEYS = ("", "a", "d", "w", "s", "left", "right")
+
 
 class Movement(Block):
     """Base class of blocks that move agents: the seven actions, and the result of a step."""

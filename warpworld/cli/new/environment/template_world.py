@@ -13,6 +13,8 @@ from warpworld import Array, Environment, Group, register
 from warpworld.drawing import Discs, Drawing, Rectangles
 from warpworld.environment import Range
 
+MOVES, KEYS = ("stay", "right", "left", "up", "down"), ("", "right", "left", "up", "down")  # for `warpworld play`
+
 
 @register("template_world")
 class TemplateWorld(Environment):
@@ -36,7 +38,8 @@ class TemplateWorld(Environment):
         """The thieves, then the guards; each sees the way to the gem and to all agents, itself included."""
         num_agents = self.params.thieves + self.params.guards
         seen, moves = Box(-1.0, 1.0, (2 * (1 + num_agents),)), Discrete(5)
-        return [Group("thief", self.params.thieves, seen, moves), Group("guard", self.params.guards, seen, moves)]
+        sizes = {"thief": self.params.thieves, "guard": self.params.guards}
+        return [Group(name, size, seen, moves, action_names=MOVES, action_keys=KEYS) for name, size in sizes.items()]
 
     def arrays(self) -> Sequence[Array]:
         """The agents' cells, and the gem's."""
