@@ -35,6 +35,7 @@ setup(
     package_data={
         "": ["*.cu", "*.cuh", "*.h", "*.hpp", "*.cpp", "*.yaml", "*.html", "*.css", "*.js", "*.json", "py.typed"],
         "warpworld.configs": ["reproduce/*.yaml"],
+        "warpworld.runs": ["pretrained/*/checkpoints/*.pt"],
     },
     include_package_data=False,
     install_requires=[

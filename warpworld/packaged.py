@@ -77,6 +77,9 @@ LOGGER = "warpworld.runs.loggers.logger:Logger"
 # What `warpworld list` shows of each of them; written by tools/write_catalogue.py, since loading them takes seconds.
 CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"
 
+# What a run that comes with the package is named by: PRETRAINED and its name.
+PRETRAINED = "pretrained:"
+
 # Of warpworld too, but no world of its own.
 OTHERS = "others' environments"
 EXTERNAL = {"atari": "warpworld.envs.atari.atari", "external": "warpworld.adapters.external.external"}
@@ -95,6 +98,16 @@ def packaged_configs() -> dict[str, Traversable]:
 def packaged_tables() -> dict[str, Traversable]:
     """The tables of published results that `warpworld reproduce` trains, by name, sorted."""
     return _yaml_files(_configs().joinpath("reproduce"))
+
+
+def pretrained_folder() -> Path:
+    """The folder of the runs that come with warpworld."""
+    return Path(__file__).resolve().parent / "runs" / "pretrained"
+
+
+def pretrained_runs() -> dict[str, Path]:
+    """Folders of the runs that come with warpworld, by name, sorted; ``pretrained:NAME`` stands for one."""
+    return {path.parent.name: path.parent for path in sorted(pretrained_folder().glob("*/config.yaml"))}
 
 
 def _configs() -> Traversable:

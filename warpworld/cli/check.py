@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warpworld.cli.argument_types import CHECKPOINT, at_least
 from warpworld.cli.environments import add_environment, made_environment
 from warpworld.errors import ConfigError
+from warpworld.packaged import PRETRAINED
 
 if TYPE_CHECKING:
     from warpworld.checking import Report
@@ -45,7 +46,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _report(arguments: argparse.Namespace) -> Report:
     how = arguments.envs, arguments.steps, arguments.seed
     # a run, under the actions of its policies
-    if (Path(arguments.environment) / "config.yaml").is_file():
+    if arguments.environment.startswith(PRETRAINED) or (Path(arguments.environment) / "config.yaml").is_file():
         from warpworld.trainers.from_python.check_run import check_run
 
         return check_run(

@@ -31,6 +31,7 @@ COMMANDS = (
         "evaluate",
         "league",
         "watch",
+        "demo",
         "trace.command",
     ),
     *("runs", "compare", "report.command", "board.command", "export", "new.command", "params", "check", "plans"),
