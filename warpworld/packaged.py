@@ -73,6 +73,8 @@ LOGGERS = {
 # What every algorithm, and every logger, is a subclass of.
 ALGORITHM = "warpworld.trainers.algorithms.algorithm:Algorithm"
 LOGGER = "warpworld.runs.loggers.logger:Logger"
+# What draws replays while a run trains: it stands above training.
+RECORDER = "warpworld.report.while_training:record_policies"
 
 # What `warpworld list` shows of each of them; written by tools/write_catalogue.py, since loading them takes seconds.
 CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"

@@ -27,6 +27,7 @@ from warpworld.trainers.trainer import Trainer
 pytestmark = pytest.mark.cpu_backend
 
 NAMES = [entry.config for entry in PRETRAINED]
+TAKES = {"tag_continuous": pytest.mark.heavy, "deathmatch": pytest.mark.heavy, "connect_four": pytest.mark.long}
 FEW, SEED = 100, 7  # episodes, and their seed, which no stated score is of
 DOUBT = 4.4  # standard errors: a right score misses by more in one of 100,000 tests
 
@@ -63,8 +64,9 @@ def test_the_page_has_the_table_of_what_ships() -> None:
     assert shown.strip().splitlines() == list(table()), "python -m tools.train_pretrained --page writes it anew"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("entry", PRETRAINED, ids=NAMES)
+@pytest.mark.parametrize(
+    "entry", [pytest.param(entry, id=entry.config, marks=TAKES.get(entry.config, ())) for entry in PRETRAINED]
+)
 def test_each_reaches_its_stated_score(entry: Pretrained) -> None:
     """In other episodes than those that were judged: both are samples of the same mean."""
     run = Run.open(f"pretrained:{entry.config}")

@@ -13,6 +13,7 @@ from warpworld.errors import RunError, suggest
 from warpworld.packaged import packaged_configs
 from warpworld.runs.checkpoints import Checkpoints, Which
 from warpworld.runs.pretrained import is_pretrained, resolved_run
+from warpworld.runs.recorded import Recorded
 
 RUNS = Path("runs")  # where run folders are made unless saving.directory names another folder
 
@@ -81,6 +82,11 @@ class RunFolder:
     def replay_path(self) -> Path:
         """``replay.html``: episodes that were recorded."""
         return self.path / "replay.html"
+
+    @property
+    def recorded(self) -> Recorded:
+        """``replays``: what ``saving.record_every`` writes."""
+        return Recorded(self.path / "replays")
 
     @property
     def opponents_folder(self) -> Path:

@@ -217,6 +217,24 @@ class Run(RunFolder):
             file.log(metrics)
         loggers.log(metrics)
 
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether a logger takes pictures."""
+        return self._begin_logging().show_pictures
+
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:
+        """Pass a picture of the policies at play to every logger that takes one.
+
+        Args:
+            picture: a GIF in the run folder.
+            iteration: iterations done.
+            env_steps: env steps done.
+
+        Raises:
+            LoggerError: a logger failed; the others have it.
+        """
+        self._begin_logging().show(picture, iteration, env_steps)
+
     def _begin_logging(self) -> LoggersOfRun:
         """The loggers; they and the files of metrics are those of the settings at the first call."""
         if self._loggers is None:
@@ -317,7 +335,8 @@ class Run(RunFolder):
     def rewind(self, iteration: int, env_steps: int) -> None:
         """Restore the folder as of the checkpoint of ``iteration``; for the holder of the lock.
 
-        Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files are removed.
+        Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files and later replays
+        are removed.
 
         Raises:
             RunError: the folder cannot be written, or a logger's package is missing.
@@ -329,6 +348,7 @@ class Run(RunFolder):
             remove_unfinished(self.path)
             remove_unfinished(self.opponents_folder)
             remove_unfinished(self.past_folder)
+            self.recorded.remove_after(iteration)
             self._checkpoints.set_aside_after(iteration)
         except OSError as error:
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error
