@@ -30,6 +30,7 @@ from warpworld.text import print_columns, shown
 from warpworld.version import __version__
 
 TRAINED_WITH = 201  # the seed of every training
+KNOWN = {entry.config: entry for entry in PRETRAINED}
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "pretrained.md"
 BEGIN, END = "<!-- table: python -m tools.train_pretrained --page -->", "<!-- end of the table -->"
@@ -144,11 +145,10 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--judge", action="store_true", help="play what is there, and train nothing")
     parser.add_argument("--page", action="store_true", help="write the table of the page, and train nothing")
     arguments = parser.parse_args(words)
-    known = {entry.config: entry for entry in PRETRAINED}
-    unknown = [name for name in arguments.names if name not in known]
+    unknown = [name for name in arguments.names if name not in KNOWN]
     if unknown:
-        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
-    chosen = [known[name] for name in arguments.names or known]
+        parser.error(f"unknown: {', '.join(unknown)}; known: {', '.join(KNOWN)}")
+    chosen = [KNOWN[name] for name in arguments.names or KNOWN]
     if arguments.judge:
         judge(chosen)
         return
