@@ -182,6 +182,19 @@ def test_replays_come_while_a_run_trains(board: Board, folder: Path, open_page: 
     assert about.inner_text() == "iteration 20"
 
 
+def test_a_choice_of_replays_is_no_wider_than_a_phone(board: Board, folder: Path, open_page: OpenPage) -> None:
+    (folder / "first").rename(folder / ("long-" * 12))
+    recorded = Run.open(folder / ("long-" * 12)).recorded
+    recorded.folder.mkdir()
+    for iteration in (20, 100):
+        write_replay(recording_of([], []), recorded.page(iteration))
+    board.index.refresh()
+    page = open_page(board.address, phone=True)
+    only(page, "long-" * 12)
+    page.locator("#replay select").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_markup_in_names_stays_text(board: Board, open_page: OpenPage) -> None:
     page = open_page(board.address)
     only(page, TRAP)
