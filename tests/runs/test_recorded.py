@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import Image
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
-from torch import Tensor
+from torch import Tensor, nn
 
 from tests.runs.resuming import changed, resumed
 from warpworld.config import RunConfig
@@ -84,8 +84,23 @@ def test_recording_changes_nothing_that_a_run_computes(
     assert_same(found[0][1], found[1][1])
 
 
+class Noisy(nn.Module):
+    """A model that draws from torch's own generator whenever it acts, as dropout does."""
+
+    def __init__(self, observation: Any, num_outputs: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(num_outputs))
+
+    def actor(self, observations: Tensor) -> Tensor:
+        return torch.rand(*observations.shape[:-1], len(self.scale)) * self.scale
+
+    def critic(self, observations: Tensor) -> Tensor:
+        return observations.mean(-1) * self.scale.mean()
+
+
 def test_what_is_drawn_from_torch_s_own_generator_stays_the_same(recorded: RunConfig, tmp_path: Path) -> None:
     """A user's model may draw from it."""
+    recorded = changed(recorded, "policy", agent={"model": {"type": "tests.runs.test_recorded:Noisy"}})
     run, trainer = Run.create(recorded, tmp_path), Trainer(recorded)
     torch.manual_seed(5)
     assert trainer.recordings.take(2, 64, run) is None
