@@ -42,7 +42,7 @@ def draw_indoor(
     """
     # the plan, and places of agents
     number = int(arrays["plan"])
-    home = draw_plan(plans.plans[number])
+    home = _home(plans, number)
     x, y = np.asarray(arrays["positions"], dtype=float).T
     heading = np.radians(np.asarray(arrays["angles"], dtype=float))
     # walls, with strips of images below the plan
@@ -92,6 +92,12 @@ def texel_stretches(
     a = walls[wall, 0] + along * ((start - first[wall]) / width)[:, None]
     b = walls[wall, 0] + along * ((end - first[wall]) / width)[:, None]
     return a[:, 0], a[:, 1], b[:, 0], b[:, 1]
+
+
+@functools.lru_cache(maxsize=64)
+def _home(plans: PlanSet, plan: int) -> Drawing:
+    """A plan from above, which is the same in every frame of an episode."""
+    return draw_plan(plans.plans[plan])
 
 
 @functools.lru_cache(maxsize=64)

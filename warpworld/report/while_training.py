@@ -14,7 +14,7 @@ from warpworld.report.replay import replay_page_of, replay_text
 from warpworld.trainers import policies_with
 
 SEED = 0  # of every recording, so that an episode begins as it did in the recording before
-STEPS = 500  # of a recording, at most
+STEPS = 300  # of a recording, at most
 ARRAYS = 200_000  # characters of the page for the arrays of agents: a run may have many pages
 SIZE, FRAMES = 240, 100  # of the picture: longer side in pixels, and about how many are shown
 

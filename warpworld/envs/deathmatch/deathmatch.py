@@ -149,7 +149,7 @@ class Deathmatch(Indoor):
 
         A hit is a broad line, with a ring if it killed; a miss is a thin one.
         """
-        colours = [group.name for group in self.groups() for _ in range(group.size)]
+        colours = ["player"] * self.params.players + ["rival"] * self.params.rivals
         marks = [*_shots(arrays), *_health_bars(arrays, colours)]
         return draw_indoor(self.params.plan_set, arrays, colours, self.params.fov, over_agents=marks)
 
