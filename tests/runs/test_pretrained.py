@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,11 @@ def test_they_are_opponents() -> None:
     saved = load_policies(Run.open("pretrained:deathmatch"))["fighter"]
     assert saved is not None and opponent.weights is not None
     assert all(torch.equal(opponent.weights[name], weight) for name, weight in saved.state_dict().items())
+
+
+def test_settings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["params", "pretrained:tag_continuous"]) == 0
+    assert re.search(r"^  num_taggers: 5 ", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_commands_write_into_the_working_folder(
