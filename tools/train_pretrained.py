@@ -26,7 +26,7 @@ from warpworld.packaged import pretrained_folder
 from warpworld.runs import Run, read_runs
 from warpworld.runs.pretrained import FILE, FORMAT, check_format, described_spaces
 from warpworld.runs.tensors import save_tensors
-from warpworld.text import print_columns, shown
+from warpworld.text import print_columns
 from warpworld.version import __version__
 
 TRAINED_WITH = 201  # the seed of every training
@@ -94,7 +94,8 @@ def judge(entries: Iterable[Pretrained]) -> None:
         run = Run.open(PREFIX + entry.config)
         stated = check_format(run.path)["scores"]
         for before, (game, now) in zip(stated, scores(run, entry), strict=True):
-            rows.append([entry.config, game.policy, game.metric, game.against, shown(before["mean"]), shown(now.mean)])
+            figures = (f"{mean:.4g}" for mean in (before["mean"], now.mean))
+            rows.append([entry.config, game.policy, game.metric, game.against, *figures])
     print_columns(rows)
 
 

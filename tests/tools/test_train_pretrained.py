@@ -60,6 +60,19 @@ def test_scores_are_parts_of_games_won_against_random_actions(folder: Path) -> N
     assert torch.isclose(at_random.mean(), torch.tensor(mean.random, dtype=torch.float64))
 
 
+def test_what_ships_is_judged_beside_its_stated_score(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(scores, "__defaults__", (20, 1))
+    tool.main(["--judge", "overcooked"])
+    heading, line = capsys.readouterr().out.splitlines()
+    assert heading.split() == ["name", "policy", "score", "against", "stated", "now"]
+    stated = tool.check_format(tool.pretrained_folder() / "overcooked")["scores"][0]["mean"]
+    assert line.split()[:4] == ["overcooked", "cook", "mean", "return"]
+    before, now = map(float, line.split()[-2:])
+    assert before == stated and abs(now - before) <= 20  # a soup
+
+
 def test_the_interval_is_of_the_mean() -> None:
     assert Score(mean=1.0, deviation=2.0, random=0.0, episodes=400).confidence == pytest.approx(0.196)
 
