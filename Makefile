@@ -52,12 +52,15 @@ OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(w
 NIGHTLY_OPTIMISED := $(filter-out tests/trainers/%,$(OPTIMISED_TESTS)) $(addprefix tests/,envs $(addprefix trainers/,algorithms collecting replay))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train quick test test-slow exhaustive test-optimised peers night-peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
+.PHONY: help setup demo train quick test test-slow exhaustive test-optimised peers night-peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
 
 setup: $(STAMP) ## Make the virtual environment and install into it
+
+demo: $(STAMP) ## Show trained Tag and Deathmatch in the browser
+	$(BIN)/warpworld demo $(ARGS)
 
 train: $(STAMP) ## Train Tag with a progress display
 	$(BIN)/warpworld train $(CONFIG) $(ARGS)

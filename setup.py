@@ -49,6 +49,7 @@ setup(
             "py.typed",
         ],
         "warpworld.configs": ["reproduce/*.yaml"],
+        "warpworld.runs": ["pretrained/*/checkpoints/*.pt"],
     },
     include_package_data=False,
     install_requires=[

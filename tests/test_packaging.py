@@ -231,6 +231,19 @@ def test_installed_package_runs_outside_the_repository(installed: Path, tmp_path
         assert name in shown
 
 
+@pytest.mark.heavy
+@pytest.mark.long
+def test_installed_policies_play(installed: Path, tmp_path: Path) -> None:
+    package = next(installed.glob("lib/python*/site-packages/warpworld"))
+    before = files(package)
+    command = [installed / "bin" / "warpworld", "watch", "--pretrained", "minatar_breakout", "--steps", "3", "--no-gif"]
+    sooner = {"WARPWORLD_CACHE": str(tmp_path / "cache"), "WARPWORLD_CXXFLAGS": "-O0"}
+    done = run(command, cwd=tmp_path, **sooner)
+    assert "minatar_breakout, iteration 610, actions drawn, seed 0: 1 episode of 3 steps" in done.stdout
+    assert (tmp_path / "replay.html").is_file()
+    assert files(package) == before  # nothing is written into the package
+
+
 @pytest.mark.exhaustive
 @pytest.mark.heavy
 @pytest.mark.long

@@ -73,9 +73,14 @@ LOGGERS = {
 # What every algorithm, and every logger, is a subclass of.
 ALGORITHM = "warpworld.trainers.algorithms.algorithm:Algorithm"
 LOGGER = "warpworld.runs.loggers.logger:Logger"
+# What draws replays while a run trains: it stands above training.
+RECORDER = "warpworld.report.while_training:record_policies"
 
 # What `warpworld list` shows of each of them; written by tools/write_catalogue.py, since loading them takes seconds.
 CATALOGUE = Path(__file__).resolve().parent / "envs" / "catalogue.json"
+
+# What a run that comes with the package is named by: PRETRAINED and its name.
+PRETRAINED = "pretrained:"
 
 # Of warpworld too, but no world of its own.
 OTHERS = "others' environments"
@@ -95,6 +100,16 @@ def packaged_configs() -> dict[str, Traversable]:
 def packaged_tables() -> dict[str, Traversable]:
     """The tables of published results that `warpworld reproduce` trains, by name, sorted."""
     return _yaml_files(_configs().joinpath("reproduce"))
+
+
+def pretrained_folder() -> Path:
+    """The folder of the runs that come with warpworld."""
+    return Path(__file__).resolve().parent / "runs" / "pretrained"
+
+
+def pretrained_runs() -> dict[str, Path]:
+    """Folders of the runs that come with warpworld, by name, sorted; ``pretrained:NAME`` stands for one."""
+    return {path.parent.name: path.parent for path in sorted(pretrained_folder().glob("*/config.yaml"))}
 
 
 def _configs() -> Traversable:

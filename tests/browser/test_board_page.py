@@ -17,6 +17,7 @@ from tests.cli.board.test_app import LEAGUE, run_called
 from tests.report.recorded_worlds import recording_of
 from warpworld.drawing import Discs
 from warpworld.report.replay import write_replay
+from warpworld.runs import Run
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here; make browser-tools installs it")
 boards = pytest.importorskip("tests.cli.board.boards")
@@ -154,6 +155,44 @@ def test_replays_play_and_leagues_are_tables(board: Board, folder: Path, open_pa
     replay.locator(".replay-state", has_text="step 2").wait_for()  # it plays by itself
     rows = page.locator("#league tbody tr").all_inner_texts()
     assert rows == ["2\t1100\t-", "1\t1000\t0.50"]  # the strongest first
+
+
+def test_replays_come_while_a_run_trains(board: Board, folder: Path, open_page: OpenPage) -> None:
+    recorded = Run.open(folder / "first").recorded
+    recorded.folder.mkdir()
+
+    def record(iteration: int) -> None:
+        moving = recording_of([Discs(5, 5, 1)], [], about=f"iteration {iteration}")
+        write_replay(moving, recorded.page(iteration))
+        board.index.refresh()
+
+    record(20)
+    page = open_page(board.address)
+    only(page, "first")
+    about = page.frame_locator("#replay iframe").locator(".replay-heading .replay-about")
+    about.filter(has_text="iteration 20").wait_for()
+    record(100)  # the newest is shown by itself
+    about.filter(has_text="iteration 100").wait_for()
+    choice = page.locator("#replay select")
+    assert choice.locator("option").all_inner_texts() == ["first, iteration 100", "first, iteration 20"]
+    choice.select_option(label="first, iteration 20")
+    about.filter(has_text="iteration 20").wait_for()
+    record(120)  # what the reader took stays
+    choice.locator("option", has_text="iteration 120").wait_for(state="attached")
+    assert about.inner_text() == "iteration 20"
+
+
+def test_a_choice_of_replays_is_no_wider_than_a_phone(board: Board, folder: Path, open_page: OpenPage) -> None:
+    (folder / "first").rename(folder / ("long-" * 12))
+    recorded = Run.open(folder / ("long-" * 12)).recorded
+    recorded.folder.mkdir()
+    for iteration in (20, 100):
+        write_replay(recording_of([], []), recorded.page(iteration))
+    board.index.refresh()
+    page = open_page(board.address, phone=True)
+    only(page, "long-" * 12)
+    page.locator("#replay select").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_markup_in_names_stays_text(board: Board, open_page: OpenPage) -> None:

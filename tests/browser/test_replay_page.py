@@ -278,3 +278,14 @@ def test_markup_in_names_stays_text(tmp_path: Path, open_page: OpenPage) -> None
     assert page.locator(".replay-heading").inner_text().endswith(TRAP)
     assert page.locator("img").count() == 0
     assert page.title() == "toy: replay"
+
+
+def test_two_recordings_on_a_page_both_play(open_page: OpenPage, tmp_path: Path) -> None:
+    recordings = [recording_of([Discs(5, 5, 1)], [], [], about=about) for about in ("above", "below")]
+    page = open_page(write_replay(recordings[0], tmp_path / "two.html", recordings[1]).as_uri())
+    assert page.locator(".replay-heading .replay-about").all_inner_texts() == ["above", "below"]
+    for number in range(2):
+        page.locator(".replay-state").nth(number).filter(has_text="step 2").wait_for()
+    page.locator(".replay-stage canvas").nth(1).click()  # keys are for the one that was touched last
+    page.keyboard.press("Home")
+    assert [text.split(",")[0] for text in page.locator(".replay-state").all_inner_texts()] == ["step 2", "step 0"]

@@ -11,12 +11,13 @@ from tools.write_catalogue import catalogue as expected_catalogue
 from warpworld.cli.main import main
 from warpworld.environment import environment_names, get_environment
 from warpworld.errors import BuildError
-from warpworld.packaged import FAMILIES, packaged_configs
+from warpworld.packaged import FAMILIES, packaged_configs, pretrained_runs
+from warpworld.runs.pretrained import check_format
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.partition("\ntrained policies")[0].splitlines()
     assert lines[lines.index("tag") + 1].split()[0] == "tag_gridworld"
     for name in ("cartpole", "tag_continuous", "tag_gridworld"):
         assert len([line for line in lines if line.startswith(f"  {name} ")]) == 2  # an environment and a config
@@ -50,3 +51,14 @@ def test_info(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("warpworld.managers.cpu.host_compiler.find_compiler", find_compiler)
     assert main(["info"]) == 0
     assert "compiler          none: no C++ compiler found; install g++" in capsys.readouterr().out
+
+
+def test_list_has_trained_policies_with_their_scores(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list"]) == 0
+    listed = capsys.readouterr().out.partition("trained policies (warpworld watch --pretrained NAME)\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == list(pretrained_runs())
+    (soups,) = [line for line in listed if "overcooked" in line]
+    stated = check_format(pretrained_runs()["overcooked"])["scores"][0]["mean"]
+    assert soups.endswith(f"cook: mean return {stated:g}")
+    assert main(["list", "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["pretrained"]) == list(pretrained_runs())

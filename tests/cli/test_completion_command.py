@@ -19,6 +19,7 @@ TYPED = [
     ("train --dev", ["--device"]),
     ("train --device c", ["cpu", "cuda"]),
     ("watch pendulum_t", ["pendulum_td3"]),
+    ("watch --pretrained over", ["overcooked"]),
     ("check cart", ["cartpole"]),
     ("report r", ["runs"]),
     ("completion f", ["fish"]),

@@ -10,20 +10,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from warpworld.errors import BuildError
-from warpworld.packaged import catalogue, config_summaries
+from warpworld.packaged import catalogue, config_summaries, pretrained_runs
 from warpworld.text import print_columns
 from warpworld.version import __version__
+
+ITSELF = "policies as trained"  # in the description of a trained policy
 
 
 def add_parsers(commands: Any) -> None:
     """Add both commands to the command line."""
     listing = commands.add_parser(
         "list",
-        help="environments and packaged configs",
+        help="environments, packaged configs and trained policies",
         description="Environments by family, with their agents, observations and actions, and the configs that come "
-        "with warpworld. `warpworld train NAME` trains a config; `warpworld params NAME` shows its settings.",
+        "with warpworld. `warpworld train NAME` trains a config; `warpworld params NAME` shows its settings. Then the "
+        "policies that come trained: `warpworld watch --pretrained NAME` plays one.",
     )
-    listing.add_argument("--json", action="store_true", help="as JSON: environments and configs by name")
+    listing.add_argument(
+        "--json", action="store_true", help="as JSON: environments, configs and trained policies by name"
+    )
     listing.set_defaults(command=_list)
     info = commands.add_parser(
         "info",
@@ -45,14 +50,29 @@ def version(distribution: str) -> str:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    environments, configs = catalogue(), config_summaries()
+    environments, configs, trained = catalogue(), config_summaries(), _pretrained()
     if arguments.json:
-        print(json.dumps({"environments": environments, "configs": configs}, indent=2))
+        print(json.dumps({"environments": environments, "configs": configs, "pretrained": trained}, indent=2))
         return 0
     _print_families(environments)
     print("packaged configs (warpworld train NAME)")
     print_columns([(f"  {name}", about) for name, about in configs.items()])
+    print("\ntrained policies (warpworld watch --pretrained NAME)")
+    print_columns([(f"  {name}", about) for name, about in trained.items()])
     return 0
+
+
+def _pretrained() -> dict[str, str]:
+    """Scores of each policy that comes with the package, in a line."""
+    from warpworld.runs.pretrained import check_format
+
+    return {name: ", ".join(map(_score, check_format(folder)["scores"])) for name, folder in pretrained_runs().items()}
+
+
+def _score(score: Mapping[str, Any]) -> str:
+    """A score of a description; who is met is left out where it is who was trained with."""
+    against = "" if score["against"] == ITSELF else f" against {score['against']}"
+    return f"{score['policy']}: {score['metric']} {score['mean']:g}{against}"
 
 
 def _print_families(environments: Mapping[str, Mapping[str, str]]) -> None:

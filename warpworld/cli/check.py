@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from warpworld.cli.argument_types import CHECKPOINT, FORMAT, at_least
 from warpworld.cli.environments import add_environment, made_environment
 from warpworld.errors import ConfigError
+from warpworld.packaged import PRETRAINED
 from warpworld.text import print_json, printed_for
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _check(arguments: argparse.Namespace) -> int:
 def _report(arguments: argparse.Namespace) -> Report:
     how = arguments.envs, arguments.steps, arguments.seed
     # a run, under the actions of its policies
-    if (Path(arguments.environment) / "config.yaml").is_file():
+    if arguments.environment.startswith(PRETRAINED) or (Path(arguments.environment) / "config.yaml").is_file():
         from warpworld.trainers.from_python.check_run import check_run
 
         return check_run(

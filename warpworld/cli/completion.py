@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from warpworld.packaged import packaged_configs, packaged_names
+from warpworld.packaged import packaged_configs, packaged_names, pretrained_runs
 
 SHELLS = ("bash", "zsh", "fish")
 _DESCRIPTION = """Print a script that completes warpworld's commands, options, configs, environments and folders.
@@ -41,6 +41,8 @@ def _completion(arguments: argparse.Namespace, commands: dict[str, argparse.Argu
                 kind = _words_and_files("configs", list(packaged_configs()), "yaml", arguments.shell)
             elif action.dest == _ENVIRONMENTS.get(name):
                 kind = _words_and_files("environments", packaged_names(), "py", arguments.shell)
+            elif action.dest == "pretrained":
+                kind = _words("pretrained", list(pretrained_runs()), arguments.shell)
             elif action.metavar in _FOLDERS:
                 kind = shtab.DIRECTORY
             elif action.metavar == "FILE":
@@ -50,6 +52,29 @@ def _completion(arguments: argparse.Namespace, commands: dict[str, argparse.Argu
             action.complete = kind  # type: ignore[attr-defined]
     print(shtab.complete(arguments.parser, arguments.shell))
     return 0
+
+
+def _words(kind: str, words: list[str], shell: str) -> dict[str, Any]:
+    """Entry for shtab of an argument that is one of some words, and may be another one."""
+    function, every = f"_warpworld_{kind}", " ".join(words)
+    body = {
+        "bash": f"""
+{function}() {{
+  compgen -W "{every}" -- "$1"
+}}
+""",
+        "zsh": f"""
+{function}() {{
+  compadd -- {every}
+}}
+""",
+        "fish": f"""
+function {function}
+  printf '%s\\n' {every}
+end
+""",
+    }
+    return {"bash": function, "zsh": function, "fish": f"({function})", "preamble": {shell: body[shell]}}
 
 
 def _words_and_files(kind: str, words: list[str], suffix: str, shell: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from warpworld.cli.argument_types import CHECKPOINT, FORMAT, MOST_EPISODES, SIMULATIONS, at_least
+from warpworld.cli.named_run import add_run, take_run
 from warpworld.cli.override_options import add_device, opened_run, played_config
 from warpworld.text import print_columns, print_json, printed_for
 
@@ -15,7 +16,7 @@ def add_parsers(commands: Any) -> None:
     evaluation = commands.add_parser(
         "eval", help="play a run's policies", description="Mean return of a run's policies, against random actions."
     )
-    evaluation.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
+    add_run(evaluation, "a run folder, as `warpworld train` makes")
     evaluation.add_argument(
         "overrides",
         metavar="env.key=value",
@@ -43,6 +44,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     from warpworld.runs import own_metrics
     from warpworld.text import shown, shown_metric
 
+    take_run(arguments)
     run = opened_run(arguments)
     played_in = played_config(run, arguments.overrides)
     from warpworld.trainers import whole_rounds

@@ -40,7 +40,7 @@ def _export(arguments: argparse.Namespace) -> int:
 
     run = Run.open(arguments.run)
     policies = _policies(run, arguments.policy, arguments.checkpoint)
-    folder = Path(arguments.output or run.path / "export")
+    folder = Path(arguments.output or run.output_folder / "export")
     for name, policy in policies.items():
         iteration = _iteration(run, arguments.checkpoint, name)
         notes = {"run": run.path.resolve().name, "policy": name, "iteration": iteration}

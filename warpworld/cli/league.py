@@ -57,10 +57,10 @@ def _league(arguments: argparse.Namespace) -> int:
         print(f"\nthe columns: {found.against}")
         print_columns([["", "Elo"], *_ranked(found.columns, found.column_ratings)])
     # files: the table for the board, and a picture
-    write_whole(run.path / "league.json", found.to_json() + "\n")  # which the board shows
+    write_whole(run.output_folder / "league.json", found.to_json() + "\n")  # which the board shows
     labels = f"{found.policy}: iteration (Elo)", f"against {found.against}: iteration (Elo)"
     named = _with_ratings(found.rows, found.row_ratings), _with_ratings(found.columns, found.column_ratings)
-    print(draw_win_rates(run.path / "league.png", found.win_rates, *named, run.path.resolve().name, labels))
+    print(draw_win_rates(run.output_folder / "league.png", found.win_rates, *named, run.path.resolve().name, labels))
     return 0
 
 

@@ -15,8 +15,7 @@ from contextlib import contextmanager
 
 from warpworld.cli.about import version
 from warpworld.cli.garbage import left_at_exit
-from warpworld.cli.json_output import Parser, asks_for_json, print_error
-from warpworld.cli.override_options import unknown_words
+from warpworld.cli.wrong_words import Parser, asks_for_json, print_error, unknown_words
 from warpworld.errors import WarpworldError, suggest
 from warpworld.managers.cuda import explain_torch_error
 from warpworld.packaged import packaged_configs
@@ -33,6 +32,7 @@ COMMANDS = (
         "league",
         "watch",
         "play.command",
+        "demo",
         "trace.command",
     ),
     *(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from warpworld.cli.argument_types import at_least
 from warpworld.errors import ConfigError
 from warpworld.managers.devices import device_names
-from warpworld.near_names import nearest
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
@@ -76,24 +75,3 @@ def option_overrides(arguments: argparse.Namespace) -> list[str]:
     keys = {"device": "trainer.device", "seed": "trainer.seed", "name": "saving.name", "tag": "saving.tags"}
     given = {key: getattr(arguments, option, None) for option, key in keys.items()}
     return [f"{key}={json.dumps(value)}" for key, value in given.items() if value is not None]
-
-
-def unknown_words(words: Sequence[str], parser: argparse.ArgumentParser, takes_settings: bool) -> str:
-    """Message about words that a command does not know.
-
-    Args:
-        words: those that are left over.
-        parser: of the command.
-        takes_settings: whether it takes ``key=value``.
-    """
-    answer = f"unrecognized arguments: {' '.join(words)}"
-    option, equals, value = words[0].partition("=")
-    if not option.startswith("--"):
-        return answer
-    near = nearest(option, [each for action in parser._actions for each in action.option_strings])
-    if near is not None:
-        return f"{answer}. Did you mean {near}?"
-    if not takes_settings:
-        return answer
-    value = value if equals else words[1] if len(words) > 1 else "VALUE"
-    return f"{answer}; settings are written key=value: {option[2:].replace('-', '_')}={value}"

@@ -38,10 +38,11 @@ def _keys(name: str, words: Sequence[str]) -> Iterable[Key]:
     from warpworld.config.settings import checked_params
     from warpworld.environment import environment_names, get_environment
     from warpworld.importing import split_file
-    from warpworld.packaged import packaged_configs
+    from warpworld.packaged import PRETRAINED, packaged_configs
 
     # settings of a config, also if an environment has its name
-    is_environment = bool(split_file(name)[0]) or (":" in name and not Path(name).exists())
+    names_class = ":" in name and not name.startswith(PRETRAINED) and not Path(name).exists()
+    is_environment = bool(split_file(name)[0]) or names_class
     if not is_environment and (name in packaged_configs() or name not in environment_names()):
         return described(load_config(name, words))
     # parameters of an environment

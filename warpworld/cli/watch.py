@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, SIMULATIONS, at_least
+from warpworld.cli.named_run import add_run, take_run
 from warpworld.cli.override_options import add_device
 from warpworld.errors import RunError
 from warpworld.packaged import packaged_configs
@@ -22,7 +23,7 @@ def add_parsers(commands: Any) -> None:
         help="play a run as a web page and a GIF",
         description="Record episodes and write replay.html and replay.gif into the run folder.",
     )
-    watch.add_argument("run", metavar="RUN", help="a run folder; or a config, which is played with random actions")
+    add_run(watch, "a run folder; or a config, which is played with random actions")
     watch.add_argument(
         "overrides", metavar="key=value", nargs="*", default=[], help="overrides, such as env.num_taggers=8"
     )
@@ -34,7 +35,7 @@ def add_parsers(commands: Any) -> None:
     watch.add_argument("--checkpoint", **CHECKPOINT)
     watch.add_argument("--gif", action=argparse.BooleanOptionalAction, default=True, help="also a GIF (default)")
     watch.add_argument("--mp4", action="store_true", help="also a video; needs pip install 'warpworld[video]'")
-    watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; for configs here)")
+    watch.add_argument("--output", metavar="DIR", help="write into this folder (default: the run's; else here)")
     add_device(watch, "play")
     watch.set_defaults(command=_watch, settings="overrides")
 
@@ -65,6 +66,7 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     from warpworld.runs import Run, found_folder
 
     # one run or config
+    take_run(arguments)
     name = arguments.run
     runs = [name, *(word for word in arguments.overrides if Path(word).is_dir())]
     if len(runs) > 1:  # of a pattern such as runs/walk-*
@@ -74,7 +76,8 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
         run = Run.open(found_folder(name, packaged_configs()))
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
-        return run.path, record_run(run, overrides, *how, steps=arguments.steps, simulations=arguments.simulations)
+        recording = record_run(run, overrides, *how, steps=arguments.steps, simulations=arguments.simulations)
+        return run.output_folder, recording
     # a config, with random actions
     if arguments.checkpoint is not None or arguments.greedy or arguments.simulations is not None:
         options = "--checkpoint, --greedy and --simulations"

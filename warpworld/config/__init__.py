@@ -4,7 +4,7 @@ from warpworld.config.described import NO_DEFAULT, Key, described, described_par
 from warpworld.config.documents import Document, KeyPath, check_encodable, dump_value, validated
 from warpworld.config.endless_config import endless, load_endless
 from warpworld.config.loading import check_playable, config_from_dict, load_config, with_env
-from warpworld.config.named_classes import algorithm_class, model_class
+from warpworld.config.named_classes import algorithm_class, model_class, recorder
 from warpworld.config.overrides import full_overrides
 from warpworld.config.population import population_entries
 from warpworld.config.reward_settings import RewardSettings
@@ -93,6 +93,7 @@ __all__ = [
     "packaged_configs",
     "population_entries",
     "read_saved",
+    "recorder",
     "self_play_entries",
     "sides_of",
     "slots_of",

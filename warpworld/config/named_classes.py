@@ -1,4 +1,4 @@
-"""Algorithms, models and loggers that a config names, imported by those names: they stand above, and read configs."""
+"""Algorithms, models, loggers and the recorder, imported by their names: they stand above, and read configs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import Any
 
 from warpworld.errors import ConfigError, suggest
 from warpworld.importing import import_named
-from warpworld.packaged import ALGORITHM, ALGORITHMS, LOGGER, LOGGERS, MODELS
+from warpworld.packaged import ALGORITHM, ALGORITHMS, LOGGER, LOGGERS, MODELS, RECORDER
 
 STATE = "initial_state"  # method by which a model of one's own declares a state
 # Methods of a logger that a run calls, with what it passes.
-_OF_LOGGERS = {"log": ("metrics",), "rewind": ("iteration", "env_steps"), "sync": (), "close": ()}
+_OF_LOGGERS = {
+    "log": ("metrics",),
+    "show": ("picture", "iteration", "env_steps"),
+    "rewind": ("iteration", "env_steps"),
+    "sync": (),
+    "close": (),
+}
 
 
 def algorithm_class(name: str) -> Any:
@@ -103,6 +109,11 @@ def logger_class(name: str) -> Any:
         raise ConfigError(f"logger '{name}' has no {' and no '.join(missing)}; see warpworld.runs.loggers.Logger")
     _check_calls(name, found)
     return found
+
+
+def recorder() -> Any:
+    """The function that draws replays while a run trains, ``warpworld.report.while_training.record_policies``."""
+    return import_named(RECORDER)
 
 
 def _imported(kind: str, name: str, table: Mapping[str, str], also: Sequence[str] = (), key: str = "") -> Any:

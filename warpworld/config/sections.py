@@ -349,6 +349,9 @@ class SavingConfig(Section):
     replay: Literal["newest", "none"] = Field(
         default="newest", description="replays that are saved: those of the newest two checkpoints, or none"
     )
+    record_every: Count | None = Field(
+        default=None, description="iterations between two replays of the policies in the run folder; null for none"
+    )
     eval_every: Count | None = Field(default=None, description="iterations between two evaluations; null for none")
     eval_episodes: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=100, description="episodes of each pairing in an evaluation"

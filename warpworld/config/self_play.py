@@ -14,6 +14,7 @@ from warpworld.config.documents import Document, KeyPath, dotted, known
 from warpworld.config.sections import LearnerConfig, PolicyConfig, ScriptConfig, SelfPlayConfig
 from warpworld.environment import Group, Script
 from warpworld.errors import ConfigError, suggest
+from warpworld.packaged import PRETRAINED
 
 if TYPE_CHECKING:
     from warpworld.config.run_config import RunConfig
@@ -64,12 +65,15 @@ def is_run(opponent: str, scripts: Container[str]) -> bool:
     """Whether an opponent is a policy of another run: whatever else could be a folder."""
     if opponent == RANDOM or opponent in scripts:
         return False
-    return any(sign in opponent for sign in "/#.") or Path(opponent).is_dir()
+    return opponent.startswith(PRETRAINED) or any(sign in opponent for sign in "/#.") or Path(opponent).is_dir()
 
 
 def absolute_runs(opponents: Iterable[str], scripts: Container[str]) -> tuple[str, ...]:
     """Opponents with paths of runs that hold from anywhere; they are relative to the working folder."""
-    return tuple(os.path.abspath(text) if is_run(text, scripts) else text for text in opponents)
+    return tuple(
+        os.path.abspath(text) if is_run(text, scripts) and not text.startswith(PRETRAINED) else text
+        for text in opponents
+    )
 
 
 def with_absolute_runs(policies: Mapping[str, PolicyConfig], scripts: Container[str]) -> dict[str, PolicyConfig]:

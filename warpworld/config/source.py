@@ -8,7 +8,7 @@ from warpworld.config.documents import Document, known
 from warpworld.errors import ConfigError, suggest
 from warpworld.files import read_file, reason
 from warpworld.near_names import nearest
-from warpworld.packaged import packaged_configs
+from warpworld.packaged import PRETRAINED, packaged_configs, pretrained_runs
 
 
 def read_source(source: str | Path) -> tuple[Document, Path]:
@@ -17,6 +17,8 @@ def read_source(source: str | Path) -> tuple[Document, Path]:
     Raises:
         ConfigError: there is no such file or packaged config, or it cannot be read.
     """
+    if str(source).startswith(PRETRAINED):
+        return _of_pretrained(str(source)), Path()
     path, packaged = Path(source), packaged_configs()
     if path.suffix in {".py", ".cu"}:
         near = f", such as {path.with_suffix('.yaml')}" if path.with_suffix(".yaml").is_file() else ""
@@ -43,6 +45,14 @@ def read_source(source: str | Path) -> tuple[Document, Path]:
         raise ConfigError(f"'{source}' is a folder, expected a YAML file or a name of `warpworld list`") from error
     except (OSError, ValueError) as error:
         raise ConfigError(f"config '{source}' cannot be read: {reason(error)}") from error
+
+
+def _of_pretrained(source: str) -> Document:
+    """The configuration by which a policy of the package was trained."""
+    name, found = source.removeprefix(PRETRAINED), pretrained_runs()
+    if name not in found:
+        raise ConfigError(f"there is no pretrained policy '{name}'.{suggest(name, found)} {known(found)}")
+    return Document.parse(read_file(found[name] / "config.yaml"), source)
 
 
 def _hint_at_file(folder: Path, stem: str) -> str:

@@ -317,14 +317,14 @@ function press(button, pressed) {
   button.setAttribute("aria-pressed", pressed);
 }
 
-// A replay that is a page of its own plays by itself, unless the address names a frame or the reader wants no motion.
+// Replays that are a page of their own play by themselves, unless the address names a frame or the reader wants no motion.
 document.addEventListener("DOMContentLoaded", () => {
   const players = [...document.querySelectorAll(".replay")].map((root) => new Player(root));
   if (!players.length) return;
   active = players[0];
   const wanted = active.open(window.location.hash);
   const still = wanted.has("frame") || window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (document.body.classList.contains("replay-page") && !still) active.play();
+  if (document.body.classList.contains("replay-page") && !still) players.forEach((player) => player.play());
   window.addEventListener("hashchange", () => active.open(window.location.hash));
   document.addEventListener("keydown", (event) => active.press(event));
 });

@@ -23,12 +23,13 @@ _ELEMENT = '<div class="replay"><script type="application/json">{}</script></div
 _SAVED = re.compile(re.escape(_ELEMENT).replace(r"\{\}", "(.*?)"), re.DOTALL)
 
 
-def write_replay(recording: Recording, path: str | Path) -> Path:
+def write_replay(recording: Recording, path: str | Path, *others: Recording) -> Path:
     """Write the page that plays a recording: picture, returns so far, and what each agent sees, does and gets.
 
     Args:
         recording: what it plays.
         path: the page; it appears complete or not at all.
+        others: what it plays below.
 
     Returns:
         ``path``.
@@ -36,7 +37,8 @@ def write_replay(recording: Recording, path: str | Path) -> Path:
     Raises:
         RunError: it cannot be written.
     """
-    return write_whole(Path(path), replay_page_of(recording.title, replay_text(recording)) + "\n")
+    texts = [replay_text(each) for each in (recording, *others)]
+    return write_whole(Path(path), replay_page_of(recording.title, *texts) + "\n")
 
 
 def notebook_player(recording: Recording) -> str | None:
@@ -47,10 +49,10 @@ def notebook_player(recording: Recording) -> str | None:
     return f'<iframe srcdoc="{escaped(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
 
 
-def replay_page_of(title: str, text: str) -> str:
-    """The page that plays a replay's JSON, see ``replay_text``."""
+def replay_page_of(title: str, *texts: str) -> str:
+    """The page that plays the JSON of replays one below the other, see ``replay_text``."""
     parts = {"title": escaped(title), "style": style(*STYLES), "script": script(*SCRIPTS)}
-    return fill("replay.html", replay=replay_element(text), **parts)
+    return fill("replay.html", replay="\n".join(map(replay_element, texts)), **parts)
 
 
 def replay_text(recording: Recording, most: int | None = None) -> str:

@@ -12,6 +12,8 @@ from typing_extensions import Self
 from warpworld.errors import RunError, suggest
 from warpworld.packaged import packaged_configs
 from warpworld.runs.checkpoints import Checkpoints, Which
+from warpworld.runs.pretrained import is_pretrained, resolved_run
+from warpworld.runs.recorded import Recorded
 
 RUNS = Path("runs")  # where run folders are made unless saving.directory names another folder
 
@@ -33,7 +35,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Find the folder of an earlier run.
+        """Find the folder of an earlier run, or with ``pretrained:NAME`` that of a policy of the package.
 
         Raises:
             RunError: not a run folder.
@@ -41,6 +43,16 @@ class RunFolder:
         return cls(found_folder(path))
 
     # ---- where its files are -----------------------------------------------------------------------------------------
+    @property
+    def is_pretrained(self) -> bool:
+        """Whether it comes with the package, so that nothing is written into it."""
+        return is_pretrained(self.path)
+
+    @property
+    def output_folder(self) -> Path:
+        """Folder for pages and pictures of the run: its own, or the working folder for a pretrained policy."""
+        return Path() if self.is_pretrained else self.path
+
     @property
     def config_path(self) -> Path:
         """``config.yaml``: every setting."""
@@ -70,6 +82,11 @@ class RunFolder:
     def replay_path(self) -> Path:
         """``replay.html``: episodes that were recorded."""
         return self.path / "replay.html"
+
+    @property
+    def recorded(self) -> Recorded:
+        """``replays``: what ``saving.record_every`` writes."""
+        return Recorded(self.path / "replays")
 
     @property
     def opponents_folder(self) -> Path:
@@ -136,13 +153,13 @@ def found_folder(path: str | Path, configs: Iterable[str] = ()) -> Path:
     """The path of a run folder that is there.
 
     Args:
-        path: where it should be.
+        path: where it should be, or ``pretrained:NAME``.
         configs: names that would do as well, so that a misspelt one is recognised.
 
     Raises:
         RunError: there is none; names the nearest.
     """
-    path, others = Path(path), list(configs)
+    path, others = resolved_run(path), list(configs)
     expected = "a run folder or a config" if others else "a run folder"
     if not path.is_dir():
         kind = "is a file" if path.exists() else "does not exist"

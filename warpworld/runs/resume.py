@@ -34,6 +34,7 @@ FREE_KEYS = (
     "saving.checkpoint_every",
     "saving.keep_checkpoints",
     "saving.replay",
+    "saving.record_every",
     "saving.eval_every",
     "saving.loggers",
     "saving.wandb",

@@ -20,6 +20,7 @@ from warpworld.runs.facts import facts_of
 from warpworld.runs.folder import RunFolder, as_folder_name
 from warpworld.runs.loggers import JsonLines, LoggersOfRun, is_timed
 from warpworld.runs.machine import newer_version
+from warpworld.runs.pretrained import check_spaces
 from warpworld.version import __version__
 
 logger = logging.getLogger(__name__)
@@ -105,10 +106,10 @@ class Run(RunFolder):
 
     @classmethod
     def open(cls, path: str | Path) -> Run:
-        """Open the folder of an earlier run.
+        """Open the folder of an earlier run, or with ``pretrained:NAME`` that of a policy of the package.
 
         Raises:
-            RunError: not a run folder.
+            RunError: not a run folder, or a pretrained policy that this version cannot play.
             ConfigError: its ``config.yaml`` is no longer valid.
         """
         folder = RunFolder.open(path)
@@ -116,7 +117,7 @@ class Run(RunFolder):
         if foreign:
             logger.info("run '%s' loads code from outside warpworld: %s", folder.path, ", ".join(foreign))
         try:
-            return cls(folder.path, load_config(folder.config_path))
+            run = cls(folder.path, load_config(folder.config_path))
         except ConfigError as error:
             newer = newer_version(folder.machine_path)
             if not newer:
@@ -124,13 +125,21 @@ class Run(RunFolder):
             raise ConfigError(
                 f"{error}; the run is of warpworld {newer}, and this is {__version__}: install that version"
             ) from error
+        if run.is_pretrained:
+            check_spaces(run.path, run.config)
+        return run
 
     def lock(self) -> None:
         """Claim the folder for this process until ``close``, or until the process ends.
 
         Raises:
-            RunError: another process trains this run, or the folder cannot be written.
+            RunError: another process trains this run, the folder cannot be written, or it comes with the package.
         """
+        if self.is_pretrained:
+            raise RunError(
+                f"pretrained policy '{self.path.name}' comes with the package and is not trained on; start a run of "
+                f"your own with policy.NAME.initial_weights=pretrained:{self.path.name}"
+            )
         # the lock file
         path = self.path / ".lock"
         try:
@@ -207,6 +216,24 @@ class Run(RunFolder):
         for file in self._files:
             file.log(metrics)
         loggers.log(metrics)
+
+    @property
+    def shows_pictures(self) -> bool:
+        """Whether a logger takes pictures."""
+        return self._begin_logging().show_pictures
+
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:
+        """Pass a picture of the policies at play to every logger that takes one.
+
+        Args:
+            picture: a GIF in the run folder.
+            iteration: iterations done.
+            env_steps: env steps done.
+
+        Raises:
+            LoggerError: a logger failed; the others have it.
+        """
+        self._begin_logging().show(picture, iteration, env_steps)
 
     def _begin_logging(self) -> LoggersOfRun:
         """The loggers; they and the files of metrics are those of the settings at the first call."""
@@ -308,7 +335,8 @@ class Run(RunFolder):
     def rewind(self, iteration: int, env_steps: int) -> None:
         """Restore the folder as of the checkpoint of ``iteration``; for the holder of the lock.
 
-        Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files are removed.
+        Metrics are cut back, damaged later checkpoints are renamed to ``*.damaged``, temporary files and later replays
+        are removed.
 
         Raises:
             RunError: the folder cannot be written, or a logger's package is missing.
@@ -320,6 +348,7 @@ class Run(RunFolder):
             remove_unfinished(self.path)
             remove_unfinished(self.opponents_folder)
             remove_unfinished(self.past_folder)
+            self.recorded.remove_after(iteration)
             self._checkpoints.set_aside_after(iteration)
         except OSError as error:
             raise RunError(f"run folder '{self.path}' cannot be written: {reason(error)}") from error

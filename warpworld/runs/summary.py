@@ -98,7 +98,7 @@ def summarise(run: RunFolder) -> RunSummary:
     """Summarise a run's folder. Damage is reported in ``problem`` and never raises."""
     training = is_training(run)
     try:
-        facts = facts_of(run, keep=not training)
+        facts = facts_of(run, keep=not (training or run.is_pretrained))
         per_rollout = facts.config.trainer["num_envs"] * _num_steps(facts.config)
     except ConfigError as error:
         return RunSummary(run.path, "unreadable", problem=str(error))

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from warpworld.trainers.group_actors import acts_greedily as acts_greedily
     from warpworld.trainers.group_actors import build_actors as build_actors
     from warpworld.trainers.loaded_policies import load_policies as load_policies
+    from warpworld.trainers.loaded_policies import policies_with as policies_with
     from warpworld.trainers.readings import PlayedMetrics as PlayedMetrics
     from warpworld.trainers.readings import Rewards as Rewards
     from warpworld.trainers.rounds import PATIENCE as PATIENCE

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from warpworld.config import read_saved
 from warpworld.environment import Environment, placed_groups
-from warpworld.errors import RunError, suggest
+from warpworld.errors import ConfigError, RunError, suggest
 from warpworld.policies import Policy
 from warpworld.runs import RunFolder
 from warpworld.trainers.algorithms import get_algorithm
@@ -58,30 +59,41 @@ def load_named_weights(policy: Policy, name: str, source: str, where: str) -> No
     Args:
         policy: takes them.
         name: of the policy.
-        source: ``RUN`` or ``RUN#NAME``.
+        source: ``RUN`` or ``RUN#NAME``; a RUN may be ``pretrained:NAME``.
         where: the text stands, for messages.
 
     Raises:
         RunError: there is no such run, checkpoint or policy, or its weights have other shapes.
     """
+    # a folder may have a '#' in its own name
+    folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
+    # the other run, and its latest checkpoint
     try:
-        policy.load_state_dict(_named_weights(source, name, where))
+        run = RunFolder.open(folder)
+        state = run.load_checkpoint()
+    except RunError as error:
+        raise RunError(f"{where}: {error}") from error
+    # the weights, if they fit
+    try:
+        policy.load_state_dict(_named_weights(state.get("policies"), other, name, folder, where))
     except (RuntimeError, TypeError) as error:
         reason = " ".join(str(error).split("\n\t")[:2])
         raise RunError(
             f"{where}, whose weights do not fit policy '{name}': {reason}; they need the model settings and the env's "
-            "that they were learnt with"
+            f"that they were learnt with{_environment_of(run)}"
         ) from error
 
 
-def _named_weights(source: str, name: str, where: str) -> dict[str, Any]:
-    # a folder may have a '#' in its own name
-    folder, other = (source, "") if "#" not in source or Path(source).is_dir() else source.rsplit("#", 1)
-    # policies of the other run's latest checkpoint
+def _environment_of(run: RunFolder) -> str:
+    """The environment that a run has learnt in, for a message; nothing where its configuration cannot be read."""
     try:
-        saved = RunFolder.open(folder).load_checkpoint().get("policies")
-    except RunError as error:
-        raise RunError(f"{where}: {error}") from error
+        return f", in the environment '{read_saved(run.config_path).title}'"
+    except ConfigError:
+        return ""
+
+
+def _named_weights(saved: Any, other: str, name: str, folder: str, where: str) -> dict[str, Any]:
+    """The weights of a policy among those of a checkpoint: the one called ``other``, or else ``name``."""
     if not isinstance(saved, dict) or not saved or not all(isinstance(weights, dict) for weights in saved.values()):
         raise RunError(f"{where}, whose checkpoint holds no policies")
     # the one that is named, or has this policy's name, or is the only one

@@ -28,17 +28,28 @@ def load_policies(run: Run, checkpoint: Which = None) -> dict[str, Policy | None
     Raises:
         RunError: there is no such checkpoint, or its weights do not fit the run's configuration.
     """
-    # networks of the run's settings
     state = run.load_checkpoint(checkpoint)
-    policies = build_policies(run.config, run.config.make_environment(), torch.Generator())
-    # weights, after a check that they fit
     try:
-        _check_fits(state, policies, run.config)
+        return policies_with(run.config, state)
     except RunError as error:
         raise RunError(
             f"run '{run.path}': the checkpoint does not fit config.yaml: {error}; play a checkpoint in the run "
             "that wrote it"
         ) from error
+
+
+def policies_with(config: RunConfig, state: Mapping[str, Any]) -> dict[str, Policy | None]:
+    """Policies of a run's settings with copies of saved weights, by name, on the CPU; None for those without a network.
+
+    Args:
+        config: the run's settings.
+        state: a checkpoint, or the part of one that holds ``policies``, weights by name, and the store's ``layout``.
+
+    Raises:
+        RunError: the weights do not fit.
+    """
+    policies = build_policies(config, config.make_environment(), torch.Generator())
+    _check_fits(state, policies, config)
     for name, policy in policies.items():
         if policy is not None:
             policy.load_state_dict(state["policies"][name])

@@ -24,7 +24,7 @@ from warpworld.trainers.building import (
 )
 from warpworld.trainers.checkpointing import Checkpoints
 from warpworld.trainers.collecting import AtTheEnd, EpisodeMetrics, EpisodeStatistics, Teacher
-from warpworld.trainers.evaluations import Evaluations
+from warpworld.trainers.evaluations import Evaluations, Recordings
 from warpworld.trainers.league import League
 from warpworld.trainers.measurements import Measurements, Metrics
 from warpworld.trainers.overlap import Updates, choose_beside, copy_policies
@@ -64,6 +64,7 @@ class Trainer:
         population: the one among them whose members learn in a policy's place; None without one.
         collector: what steps the world.
         teacher: draws the levels of a curriculum; None without one.
+        recordings: writes replays of the policies now and then.
         evaluations: plays the policies now and then, keeps the best, and decides when training may end.
         acting: copies of the policies, which act with ``trainer.overlap``; None without it.
         updates: runs the algorithms' updates, behind their rollout or beside the next one.
@@ -122,6 +123,7 @@ class Trainer:
         self.population = population_of(self.algorithms)
         self.shown = {**self.policies, **{name: each.shown for name, each in self.algorithms.items()}}
         self.evaluations = Evaluations(config, self.shown, self.world, self.processes, initial_weights)
+        self.recordings = Recordings(config, self.shown, self.world)
         # the collector, and what acts and learns in it
         join = None if self.acting is None else self._join_update
         learning = self.policies, self.algorithms
@@ -270,7 +272,8 @@ class Trainer:
         self._spent = time.perf_counter() - began - self.updates.waited, self.updates.waited
         if self.updates.overlap:
             self._hold()
-        is_due = self._is_evaluated(iteration) or self._is_due(iteration, saving.checkpoint_every)
+        is_due = self._is_evaluated(iteration) or self._is_recorded(iteration)
+        is_due = is_due or self._is_due(iteration, saving.checkpoint_every)
         if is_due or not self.updates.overlap:
             self._report(self._learn(), listeners)
 
@@ -318,6 +321,9 @@ class Trainer:
         listeners.latest = metrics
         if listeners.run is not None and self._is_logged(self.iteration):
             listeners.failure = _failure_of_logging(listeners.run, metrics)
+        if self._is_recorded(self.iteration):
+            failure = self.recordings.take(self.iteration, self.env_steps, listeners.run)
+            listeners.failure = listeners.failure or failure
         if self._is_due(self.iteration, self.config.saving.checkpoint_every):
             self.checkpoints.save(listeners.run)
         if listeners.on_iteration is not None:
@@ -346,6 +352,9 @@ class Trainer:
 
     def _is_evaluated(self, iteration: int) -> bool:
         return self.evaluations.is_due(iteration, self._is_last(iteration))
+
+    def _is_recorded(self, iteration: int) -> bool:
+        return self.recordings.is_due(iteration, self._is_last(iteration))
 
     def _wait(self) -> None:
         """Wait until the device has done all of its work."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -189,6 +190,25 @@ def test_of_a_replay_only_the_recording_is_taken_over(board: Board, folder: Path
     assert board.ask("/replay?run=b")[0] == 404
 
 
+def test_replays_that_a_run_records_are_listed_as_they_come(board: Board, folder: Path) -> None:
+    recorded = Run.open(folder / "a").recorded
+    recorded.folder.mkdir()
+    since = "0"
+    for iterations in ([20], [20, 100]):
+        write_replay(recording_of([], [], about=f"iteration {iterations[-1]}"), recorded.page(iterations[-1]))
+        board.index.refresh()
+        found = board.json("/api/runs", [("since", since)])
+        (row,) = [row for row in found["runs"] if row["name"] == "a"]
+        since = str(found["version"])
+        assert row["recorded"]["iterations"] == iterations and row["recorded"]["time"] > 0
+    for iteration in (20, 100):
+        status, headers, text = board.ask(f"/replay?run=a&iteration={iteration}")
+        assert status == 200 and f'"about":"iteration {iteration}"' in text
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'sha256-")
+    for wanted in ("30", "", "-1", "..", "1e2", "²", "9" * 20):
+        assert board.ask(f"/replay?run=a&iteration={quote(wanted)}")[0] == 404
+
+
 # ---- fences ----------------------------------------------------------------------------------------------------------
 def test_only_this_machine_is_answered(board: Board) -> None:
     assert board.ask("/")[0] == 200
@@ -221,6 +241,11 @@ def test_links_that_lead_out_of_the_folder_are_not_followed(folder: Path, tmp_pa
     (folder / "within").symlink_to(folder / "a")
     (folder / "b" / "metrics.jsonl").unlink()
     (folder / "b" / "metrics.jsonl").symlink_to(outside.path / "metrics.jsonl")
+    for name in ("c", "d"):  # a folder of replays, or one of them
+        run_called(name, tmp_path, [1.0]).path.rename(folder / name)
+    (folder / "c" / "replays").symlink_to(outside.path)
+    (folder / "d" / "replays").mkdir()
+    (folder / "d" / "replays" / "iteration_000002.html").symlink_to(outside.path / "config.yaml")
     with boards.board_of(folder) as board:
         assert {row["name"] for row in board.json("/api/runs")["runs"]} == {"a", "within"}
 

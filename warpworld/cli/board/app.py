@@ -46,7 +46,7 @@ def make_app(index: RunIndex) -> Starlette:
 
     def replay(request: Request) -> Response:
         for name, run in _runs(index, request).items():
-            text, policy = _read_or_404(partial(replay_page, name, run))
+            text, policy = _read_or_404(partial(replay_page, name, run, _iteration(request)))
             return HTMLResponse(text, headers={"Content-Security-Policy": policy})
         raise HTTPException(404, "no run is named")
 
@@ -72,6 +72,16 @@ def _runs(index: RunIndex, request: Request) -> dict[str, RunFolder]:
             raise HTTPException(404, "no such run")
         found[name] = run
     return found
+
+
+def _iteration(request: Request) -> int | None:
+    """The iteration that a request names; None without one, 404 for what is no iteration."""
+    text = request.query_params.get("iteration")
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise HTTPException(404, "no such iteration")
+    return int(text)
 
 
 def _read_or_404(read: Callable[[], tuple[str, str]]) -> tuple[str, str]:

@@ -35,13 +35,18 @@ def board_script() -> str:
     return "\n".join(["(() => {", '"use strict";', asset("charts.js"), *(_asset(name) for name in SCRIPTS), "})();"])
 
 
-def replay_page(name: str, run: RunFolder) -> tuple[str, str]:
-    """A page that plays a run's ``replay.html``, of which only the recording is taken, and its security policy.
+def replay_page(name: str, run: RunFolder, iteration: int | None = None) -> tuple[str, str]:
+    """A page that plays a run's replay, of which only the recording is taken, and its security policy.
+
+    Args:
+        name: heads the page.
+        run: whose replay it is.
+        iteration: after which it was recorded while the run trained; None for ``replay.html``.
 
     Raises:
         RunError: it cannot be read, or holds no replay.
     """
-    page = replay_page_of(name, read_replay(run.replay_path))
+    page = replay_page_of(name, read_replay(run.replay_path if iteration is None else run.recorded.page(iteration)))
     scripts = " ".join(_hashes(page, "script"))
     styles = " ".join(_hashes(page, "style"))
     policy = f"default-src 'none'; script-src {scripts}; style-src {styles}; img-src data:; frame-ancestors 'self'"

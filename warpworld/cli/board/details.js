@@ -54,6 +54,20 @@ function showLeagues(section, { leagues }) {
   }
 }
 
+// The replays of a run: that of `warpworld watch`, and those that were recorded while it trained, the last one first.
+function replaysOf(row) {
+  const key = (iteration) => JSON.stringify([row.name, iteration]);
+  const watched = { key: key(null), title: row.name, time: row.replay, query: { run: row.name, of: row.replay } };
+  const { iterations, time } = row.recorded;
+  const recorded = iterations.map((iteration, i) => ({
+    key: key(iteration),
+    title: `${row.name}, iteration ${iteration}`,
+    time: i === iterations.length - 1 ? time : 0, // one that was the last has been seen
+    query: { run: row.name, iteration },
+  }));
+  return [...recorded.reverse(), ...(row.replay > 0 ? [watched] : [])];
+}
+
 // The newest replay of the chosen runs, or another one that the reader takes; it stays while it is the same.
 class Replays {
   constructor(section) {
@@ -63,25 +77,33 @@ class Replays {
   }
 
   show(rows) {
-    const found = rows.filter((row) => row.replay > 0).sort((a, b) => b.replay - a.replay);
-    const row = found.find(({ name }) => name === this.taken) ?? found[0];
-    const key = JSON.stringify([row?.name, row?.replay, found.map(({ name }) => name)]);
-    if (key === this.shown) return;
-    this.shown = key;
-    this.section.replaceChildren();
-    if (!row) return;
-    heading(this.section, "Replay");
-    if (found.length > 1) this.buildChoice(found, row, rows);
-    const frame = element("iframe", "", this.section);
-    frame.title = `replay of ${row.name}`;
-    frame.src = `replay?${new URLSearchParams({ run: row.name, of: row.replay })}`;
+    const found = rows.flatMap(replaysOf).sort((a, b) => b.time - a.time);
+    const taken = found.find(({ key }) => key === this.taken) ?? found[0];
+    const now = JSON.stringify([taken?.key, taken?.time, found.map(({ key }) => key)]);
+    if (now === this.shown) return;
+    const isSame = this.section.querySelector("iframe")?.dataset.of === JSON.stringify(taken?.query);
+    this.shown = now;
+    if (isSame) {
+      this.section.querySelector(".board-tools")?.remove();
+    } else {
+      this.section.replaceChildren();
+      if (!taken) return;
+      heading(this.section, "Replay");
+      const frame = element("iframe", "", this.section);
+      frame.title = `replay of ${taken.title}`;
+      frame.dataset.of = JSON.stringify(taken.query);
+      frame.src = `replay?${new URLSearchParams(taken.query)}`;
+    }
+    if (found.length > 1) this.buildChoice(found, taken, rows);
   }
 
-  buildChoice(found, row, rows) {
-    const choice = element("select", "", element("div", "board-tools", this.section));
+  buildChoice(found, taken, rows) {
+    const tools = element("div", "board-tools", this.section);
+    this.section.querySelector("h2").after(tools);
+    const choice = element("select", "", tools);
     choice.ariaLabel = "replay of";
-    found.forEach(({ name }) => (element("option", "", choice, name).value = name));
-    choice.value = row.name;
+    found.forEach(({ key, title }) => (element("option", "", choice, title).value = key));
+    choice.value = taken.key;
     choice.addEventListener("change", () => {
       this.taken = choice.value;
       this.show(rows);

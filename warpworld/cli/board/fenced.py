@@ -32,3 +32,7 @@ def _places(run: Path) -> Iterator[Path]:
     for name in READ:
         if (run / name).is_symlink():
             yield (folder / name).resolve()
+    recorded = RunFolder(run).recorded.folder
+    for path in (recorded, *recorded.glob("*.html")):
+        if path.is_symlink():
+            yield path.resolve()

@@ -131,7 +131,8 @@ class RunIndex:
 
 def _stamp(run: RunFolder) -> Stamp:
     """Sizes and times of a run's files, and whether it trains: a run of the same stamp is not read again."""
-    return (*(_size_and_time(run.path / name) for name in READ), is_training(run))
+    recorded = _size_and_time(run.recorded.folder)
+    return (*(_size_and_time(run.path / name) for name in READ), recorded, is_training(run))
 
 
 def _size_and_time(path: Path) -> tuple[int, float]:
@@ -143,7 +144,8 @@ def _size_and_time(path: Path) -> tuple[int, float]:
 
 
 def _row(name: str, summary: RunSummary, stamp: Stamp) -> dict[str, Any]:
-    times = dict(zip(READ, stamp, strict=False))
+    times = dict(zip((*READ, "recorded"), stamp, strict=False))
+    recorded = RunFolder(summary.path).recorded.iterations()
     return {
         "name": name,
         "state": summary.state,
@@ -153,6 +155,7 @@ def _row(name: str, summary: RunSummary, stamp: Stamp) -> dict[str, Any]:
         "returns": {policy: {"last": found.last, "best": found.best} for policy, found in summary.returns.items()},
         "speed": _speed(summary.path / "timing.jsonl"),
         "replay": times["replay.html"][1],
+        "recorded": {"iterations": recorded, "time": times["recorded"][1] if recorded else 0.0},
         "modified": max(times["config.yaml"][1], times["metrics.jsonl"][1]),
         "problem": summary.problem,
         "note": summary.note,

@@ -69,6 +69,6 @@ def _report(arguments: argparse.Namespace) -> int:
 def _folder(runs: Sequence[RunFolder]) -> Path:
     """Folder of a page about runs: the one run, the folder that all lie in, or else the working folder."""
     if len(runs) == 1:
-        return runs[0].path
+        return runs[0].output_folder
     parents = {run.path.resolve().parent for run in runs}
-    return runs[0].path.parent if len(parents) == 1 else Path()
+    return runs[0].path.parent if len(parents) == 1 and not runs[0].is_pretrained else Path()

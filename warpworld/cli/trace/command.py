@@ -54,7 +54,7 @@ def _trace(arguments: argparse.Namespace) -> int:
         raise RunError(f"--csv {arguments.csv}: expected a name that does not end in .npz; for arrays: --npz FILE")
     # the run and its policies
     run = opened_run(arguments, ["trainer.device=auto", *arguments.overrides])
-    paths = [path for path in (npz, arguments.csv) if path] or [run.path / "trace.npz"]
+    paths = [path for path in (npz, arguments.csv) if path] or [run.output_folder / "trace.npz"]
     only = [name for given in names for name in given.split(",")] or None
     policies, how = load_policies(run, arguments.checkpoint), (arguments.episodes, arguments.seed, arguments.greedy)
     # episodes, written as they are played

@@ -57,6 +57,17 @@ class Logger(ABC):
                 where there is no value. ``iteration`` and ``env_steps`` are always there. It cannot be changed.
         """
 
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:  # noqa: B027
+        """Take a picture of the policies at play; called every ``saving.record_every`` iterations, after ``log``.
+
+        A class that leaves this method as it is gets none, and where no logger of a run takes pictures none are drawn.
+
+        Args:
+            picture: a GIF in the run folder.
+            iteration: iterations done.
+            env_steps: env steps done.
+        """
+
     def rewind(self, iteration: int, env_steps: int) -> None:  # noqa: B027
         """Forget later lines than those of ``iteration``; called when a run is resumed, before its first ``log``.
 

@@ -50,6 +50,10 @@ class MLflow(Logger):
 
         self._do(send)
 
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:
+        """Put the picture among the run's artifacts, in ``replays``."""
+        self._do(lambda: self._started().log_artifact(self._id, str(picture), "replays"))
+
     def close(self) -> None:
         """Mark the run as finished; a later ``log`` reopens it."""
         if self._client is not None:

@@ -48,6 +48,16 @@ class LoggersOfRun:
         numbers = MappingProxyType(plain(metrics))
         self._each("log", self._classes, lambda each: each.log(numbers))
 
+    @property
+    def show_pictures(self) -> bool:
+        """Whether one takes pictures."""
+        return any(cls.show is not Logger.show for cls in self._classes.values())
+
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:
+        """Pass a picture to each that takes one. Raises LoggerError: one failed; the others have it."""
+        names = [name for name, cls in self._classes.items() if cls.show is not Logger.show]
+        self._each("show", names, lambda each: each.show(picture, iteration, env_steps))
+
     def rewind(self, iteration: int, env_steps: int) -> None:
         """Rewind each. Raises LoggerError: one failed; the others are rewound."""
         self._each("rewind", self._classes, lambda each: each.rewind(iteration, env_steps))

@@ -6,6 +6,7 @@ import functools
 import os
 import re
 import socket
+import struct
 import time
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -40,6 +41,15 @@ class TensorBoard(Logger):
 
         values = [Summary.Value(tag=tag_of(name), simple_value=value) for name, value in numbers(metrics)]
         self._write(step=int(metrics.get("env_steps", 0)), summary=Summary(value=values))
+
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:
+        """Write the picture under the tag ``replay``, where TensorBoard plays a GIF."""
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        data = picture.read_bytes()
+        width, height = struct.unpack_from("<HH", data, 6)  # behind GIF89a
+        image = Summary.Image(width=width, height=height, colorspace=3, encoded_image_string=data)
+        self._write(step=env_steps, summary=Summary(value=[Summary.Value(tag="replay", image=image)]))
 
     def rewind(self, iteration: int, env_steps: int) -> None:
         """Let the next file say that it starts behind ``env_steps``; TensorBoard then drops what it had from there."""

@@ -34,6 +34,12 @@ class WeightsAndBiases(Logger):
             self._run = self._start()
         self._run.log(dict(numbers(metrics)), step=int(metrics.get("env_steps", 0)))
 
+    def show(self, picture: Path, iteration: int, env_steps: int) -> None:
+        """Send the picture as a video called ``replay``."""
+        if self._run is None:
+            self._run = self._start()
+        self._run.log({"replay": imported("wandb").Video(str(picture), format="gif")}, step=env_steps)
+
     def close(self) -> None:
         """End the session."""
         if self._run is not None:

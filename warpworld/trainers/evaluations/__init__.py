@@ -1,7 +1,8 @@
-"""Evaluations during training: fixed games, the best weights so far, and when the training may end."""
+"""Evaluations during training: fixed games, the best weights so far, when the training may end; and replays."""
 
 from warpworld.trainers.evaluations.evaluations import Evaluations
 from warpworld.trainers.evaluations.measures import measures_of
+from warpworld.trainers.evaluations.recordings import Recordings
 from warpworld.trainers.searching import play_by_search  # evaluations' switch, for those who evaluate
 
-__all__ = ["Evaluations", "measures_of", "play_by_search"]
+__all__ = ["Evaluations", "Recordings", "measures_of", "play_by_search"]

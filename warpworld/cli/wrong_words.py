@@ -1,4 +1,4 @@
-"""Errors as JSON documents, for a program to act on, where a command is given `--format json`."""
+"""Errors of the command line: words that are not known, and documents for programs where `--format json` is given."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from warpworld.near_names import nearest
 from warpworld.text import print_json
 
 _PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: ")
@@ -41,3 +42,24 @@ class Parser(argparse.ArgumentParser):
         if asks_for_json(sys.argv[1:]):
             print_error("UsageError", message, 2)
         super().error(message)
+
+
+def unknown_words(words: Sequence[str], parser: argparse.ArgumentParser, takes_settings: bool) -> str:
+    """Message about words that a command does not know.
+
+    Args:
+        words: those that are left over.
+        parser: of the command.
+        takes_settings: whether it takes ``key=value``.
+    """
+    answer = f"unrecognized arguments: {' '.join(words)}"
+    option, equals, value = words[0].partition("=")
+    if not option.startswith("--"):
+        return answer
+    near = nearest(option, [each for action in parser._actions for each in action.option_strings])
+    if near is not None:
+        return f"{answer}. Did you mean {near}?"
+    if not takes_settings:
+        return answer
+    value = value if equals else words[1] if len(words) > 1 else "VALUE"
+    return f"{answer}; settings are written key=value: {option[2:].replace('-', '_')}={value}"
