@@ -61,7 +61,7 @@ setup(
         "pyyaml>=6.0",
         "rich>=13.0",
         "shtab>=1.13",
-        "tensorboard>=2.14",
+        "tensorboardX>=2.6",
         "torch>=2.5",
         "tree-sitter>=0.24",
         "tree-sitter-cuda>=0.21",
@@ -81,6 +81,8 @@ setup(
         "gym": ["gym>=0.26"],
         # Sweeps: Optuna brings samplers, pruners, and studies in a database that several machines share.
         "sweep": ["optuna>=4.9"],
+        # Shows event files; they are written by tensorboardX, which is small.
+        "tensorboard": ["tensorboard>=2.14"],
         "video": ["imageio-ffmpeg>=0.4.9"],
         "wandb": ["wandb>=0.16"],
         "mlflow": ["mlflow-skinny>=2.10"],  # the client alone: the server is not needed here

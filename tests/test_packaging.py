@@ -160,7 +160,7 @@ def test_every_requirement_is_pinned() -> None:
 
 # What neither `import warpworld` nor a command that only prints may load: each takes longer than all the rest.
 HEAVY = {
-    *("torch", "numpy", "gymnasium", "pydantic", "matplotlib", "pycuda", "gym", "rich", "tensorboard"),
+    *("torch", "numpy", "gymnasium", "pydantic", "matplotlib", "pycuda", "gym", "rich", "tensorboardX"),
     *("tree_sitter_cuda", "ziglang"),
 }
 

@@ -28,8 +28,7 @@ _SERVER.set_forkserver_preload(
         "torch._dynamo",  # which torch's optimisers load
         "warpworld.trainers.trainer",
         "matplotlib.backends.backend_agg",
-        "tensorboard.summary.writer.record_writer",
-        "tensorboard.compat.proto.summary_pb2",
+        "tensorboardX.proto.summary_pb2",
     ]
 )
 

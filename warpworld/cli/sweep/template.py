@@ -7,9 +7,8 @@ from importlib import import_module
 import matplotlib.backends.backend_agg
 import matplotlib.figure
 import matplotlib.style
-import tensorboard.compat.proto.event_pb2
-import tensorboard.plugins.hparams.metadata
-import tensorboard.summary.writer.record_writer
+import tensorboardX.proto.event_pb2
+import tensorboardX.proto.plugin_hparams_pb2
 import tree_sitter_cuda
 
 import warpworld.managers.cpu.backend

@@ -10,6 +10,8 @@ from typing import Any
 from warpworld.config import RunConfig
 from warpworld.runs.differences import flat
 
+SETTINGS_TAG = "_hparams_/session_start_info"  # where TensorBoard's table of runs looks for settings
+
 
 def by_key(config: RunConfig) -> dict[str, Any]:
     """The settings of a run by dotted key, without those of ``saving``, which change no result."""
@@ -23,12 +25,10 @@ def described(settings: Mapping[str, Any], text: str) -> Any:
         settings: by dotted key; what is no number, text or truth value is shown as JSON.
         text: the whole configuration as YAML, shown as a block of code.
     """
-    from tensorboard.compat.proto.summary_pb2 import Summary
-    from tensorboard.compat.proto.tensor_pb2 import TensorProto
-    from tensorboard.compat.proto.types_pb2 import DT_STRING
-    from tensorboard.plugins.hparams import metadata
-    from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData, SessionStartInfo
-    from tensorboard.plugins.text.metadata import create_summary_metadata
+    from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData, SessionStartInfo
+    from tensorboardX.proto.summary_pb2 import Summary
+    from tensorboardX.proto.tensor_pb2 import TensorProto
+    from tensorboardX.proto.types_pb2 import DT_FLOAT, DT_STRING
 
     # the configuration as text
     block = "".join(f"    {line}\n" for line in text.splitlines())
@@ -37,13 +37,21 @@ def described(settings: Mapping[str, Any], text: str) -> Any:
     start = SessionStartInfo(start_time_secs=time.time())
     for key, value in settings.items():
         _set(start.hparams[key], value)
-    about = metadata.create_summary_metadata(HParamsPluginData(session_start_info=start))
+    row = HParamsPluginData(version=0, session_start_info=start).SerializeToString()
+    nothing = TensorProto(dtype=DT_FLOAT, float_val=[0.0])  # TensorBoard drops summaries without a value
     return Summary(
         value=[
-            Summary.Value(tag="config", metadata=create_summary_metadata("config", ""), tensor=config),
-            Summary.Value(tag=metadata.SESSION_START_INFO_TAG, metadata=about, tensor=metadata.NULL_TENSOR),
+            Summary.Value(tag="config", metadata=_of_plugin("text", b""), tensor=config),
+            Summary.Value(tag=SETTINGS_TAG, metadata=_of_plugin("hparams", row), tensor=nothing),
         ]
     )
+
+
+def _of_plugin(name: str, content: bytes) -> Any:
+    """Metadata by which one of TensorBoard's plugins finds a summary."""
+    from tensorboardX.proto.summary_pb2 import SummaryMetadata
+
+    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=name, content=content))
 
 
 def _set(target: Any, value: Any) -> None:

@@ -26,7 +26,7 @@ class TensorBoard(Logger):
     as text and as hyperparameters. TensorBoard sorts its cards by name. So that returns and lengths come first,
     counters stand among the timings, which come last, and learning rates and the like among the losses.
 
-    The files are written directly, without the package's writer thread, so that what was logged is in the file when
+    The files are written directly, without a writer thread, so that what was logged is in the file when
     ``log`` returns, and an error reaches the trainer.
     """
 
@@ -37,14 +37,14 @@ class TensorBoard(Logger):
 
     def log(self, metrics: Metrics) -> None:
         """Write every finite number among the metrics as a scalar of its name."""
-        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboardX.proto.summary_pb2 import Summary
 
         values = [Summary.Value(tag=tag_of(name), simple_value=value) for name, value in numbers(metrics)]
         self._write(step=int(metrics.get("env_steps", 0)), summary=Summary(value=values))
 
     def show(self, picture: Path, iteration: int, env_steps: int) -> None:
         """Write the picture under the tag ``replay``, where TensorBoard plays a GIF."""
-        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboardX.proto.summary_pb2 import Summary
 
         data = picture.read_bytes()
         width, height = struct.unpack_from("<HH", data, 6)  # behind GIF89a
@@ -65,8 +65,7 @@ class TensorBoard(Logger):
         close(file)
 
     def _write(self, **event: Any) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.summary.writer.record_writer import RecordWriter
+        from tensorboardX.proto.event_pb2 import Event
 
         try:
             if self._file is None:
@@ -77,7 +76,7 @@ class TensorBoard(Logger):
                 if self._first_step is not None:
                     self._write(step=self._first_step, session_log={"status": "START"})
                     self._first_step = None
-            RecordWriter(self._file).write(Event(wall_time=time.time(), **event).SerializeToString())
+            self._file.write(record(Event(wall_time=time.time(), **event).SerializeToString()))
             self._file.flush()
         except OSError as error:
             self.close()
@@ -89,6 +88,14 @@ class TensorBoard(Logger):
             f"events.out.tfevents.{time.time():.6f}.{socket.gethostname()}.{os.getpid()}"  # TensorBoard sorts by name
         )
         return (self.folder / name).open("xb")
+
+
+def record(data: bytes) -> bytes:
+    """Frame of a record of an event file: its length, the data, and checksums of both (TensorFlow's TFRecord)."""
+    from tensorboardX.record_writer import masked_crc32c
+
+    length = struct.pack("<Q", len(data))
+    return b"".join([length, struct.pack("<I", masked_crc32c(length)), data, struct.pack("<I", masked_crc32c(data))])
 
 
 @functools.cache
