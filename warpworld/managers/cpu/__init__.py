@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from warpworld.managers.cpu.native_runtime import headers as headers
     from warpworld.managers.cpu.native_runtime import processor as processor
     from warpworld.managers.cpu.native_runtime import runtime as runtime
+    from warpworld.managers.cpu.one_by_one import OneByOne as OneByOne
     from warpworld.managers.cpu.program import CpuProgram as CpuProgram
     from warpworld.managers.cpu.refused_words import why_not_on_cpu as why_not_on_cpu
     from warpworld.managers.cpu.workers import MAX_WORKERS as MAX_WORKERS
