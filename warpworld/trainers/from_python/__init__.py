@@ -1,4 +1,4 @@
-"""Functions that Python programs and notebooks call: ``warpworld.train``, ``load_policy``, ``rollout``."""
+"""Functions that Python programs and notebooks call: ``warpworld.train``, ``load_policy``, ``play``, ``rollout``."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from warpworld.lazy import lazy_names
 
 if TYPE_CHECKING:
     from warpworld.trainers.from_python.loading import load_policy as load_policy
+    from warpworld.trainers.from_python.playing import play as play
     from warpworld.trainers.from_python.rollouts import rollout as rollout
     from warpworld.trainers.from_python.training import train as train
 else:
