@@ -13,6 +13,7 @@ from warpworld.config import RunConfig
 from warpworld.errors import RunError
 from warpworld.trainers.building import build_world
 from warpworld.trainers.readings import PlayedMetrics, Rewards
+from warpworld.trainers.splitting import EpisodeValues
 from warpworld.world import World
 
 MAX_ENVS = 1024
@@ -47,6 +48,7 @@ def play_rounds(
     metrics: PlayedMetrics | None = None,
     steps: int | None = None,
     seed: int | None = None,
+    values: EpisodeValues | None = None,
 ) -> tuple[Tensor, Tensor, int]:
     """Play all rounds, or for some steps, from the start of the world's seed or of another one.
 
@@ -62,6 +64,8 @@ def play_rounds(
     envs = torch.arange(world.num_envs)
     steps_without_end = taken = 0
     while int(finished.min()) < rounds and taken != steps:
+        if values is not None:
+            values.take(finished.clamp(max=rounds))
         for actor in actors:
             actor.act()
         world.step()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any
 
 from warpworld.cli.argument_types import CHECKPOINT, MOST_EPISODES, SIMULATIONS, at_least
 from warpworld.cli.override_options import add_device, opened_run, played_config
-from warpworld.text import print_columns
 
 
 def add_parsers(commands: Any) -> None:
@@ -32,24 +32,34 @@ def add_parsers(commands: Any) -> None:
     )  # fmt: skip
     evaluation.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     evaluation.add_argument("--greedy", action="store_true", help="take the likeliest actions instead of drawing them")
+    evaluation.add_argument(
+        "--opponent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also play each policy against a script of the environment, a run folder or RUN#NAME; may be repeated",
+    )
+    evaluation.add_argument(
+        "--by", metavar="PARAM", help="split returns and metrics by a parameter that each env has a value of its own of"
+    )
     evaluation.add_argument("--simulations", **SIMULATIONS)
     evaluation.add_argument("--checkpoint", **CHECKPOINT)
+    evaluation.add_argument("--format", choices=("text", "json"), default="text", help="of what is printed")
     add_device(evaluation, "play")
     evaluation.set_defaults(command=_eval, settings="overrides")
 
 
 def _eval(arguments: argparse.Namespace) -> int:
-    from warpworld.runs import own_metrics
-    from warpworld.text import shown, shown_metric
-
     run = opened_run(arguments)
     played_in = played_config(run, arguments.overrides)
+    from warpworld.cli.evaluate.tables import finite, print_results
     from warpworld.trainers import whole_rounds
     from warpworld.trainers.evaluate import evaluate
 
     # the evaluation, in whole rounds
     played = whole_rounds(arguments.episodes)
-    if played != arguments.episodes:
+    is_text = arguments.format == "text"
+    if played != arguments.episodes and is_text:
         print(f"{played:,} episodes: {arguments.episodes:,} rounded up, so that every env plays as many")
     results = evaluate(
         run,
@@ -60,27 +70,11 @@ def _eval(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         played_in=played_in,
         simulations=arguments.simulations,
+        opponents=arguments.opponent,
+        by=arguments.by,
     )
-    # returns by policy
-    rows = [["policy", "mean return", "95% confidence", "all at random", "others at random"]]
-    for name, result in results.items():
-        keys = ("random_return", "against_random")
-        confidence = f"+- {shown(result['confidence'])}"
-        rows.append([name, shown(result["mean_return"]), confidence, *(shown(result[key]) for key in keys)])
-    print_columns([row[: 5 if len(results) > 1 else 4] for row in rows])
-    if arguments.steps is not None:
-        print(_stopped(arguments.steps, **{key: int(result[key]) for key in ("episodes", "unfinished")}))
-    # metrics of the environment
-    found = {name: value for result in results.values() for name, value in result.items()}
-    own = own_metrics(found)
-    if own:
-        print()
-        print_columns([["metric", "mean"], *([heading, shown_metric(found[name])] for name, heading in own.items())])
+    if is_text:
+        print_results(results, arguments.steps, arguments.by)
+    else:
+        print(json.dumps({name: finite(result) for name, result in results.items()}, indent=2))
     return 0
-
-
-def _stopped(steps: int, episodes: int, unfinished: int) -> str:
-    """Sentence on what was played where there was a limit to the steps."""
-    if not unfinished:
-        return f"all {episodes:,} episodes ended within {steps:,} steps of each env"
-    return f"stopped after {steps:,} steps of each env: {unfinished:,} of {episodes:,} episodes unfinished"
