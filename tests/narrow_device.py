@@ -63,6 +63,9 @@ class NarrowBackend:
 
         return call
 
+    def one_by_one(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Any:
+        raise AssertionError("only where runs_on_host")
+
     def random_state(self) -> torch.Tensor:
         return self._cpu.random_state()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from warpworld.runs import Run as Run
     from warpworld.trainers import Trainer as Trainer
     from warpworld.trainers.from_python import load_policy as load_policy
+    from warpworld.trainers.from_python import play as play
     from warpworld.trainers.from_python import rollout as rollout
     from warpworld.trainers.from_python import train as train
     from warpworld.world import World as World

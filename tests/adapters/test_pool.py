@@ -66,16 +66,21 @@ def test_several_agents_are_an_axis() -> None:
 
 # ---- EnvPool's own protocol, on both libraries -----------------------------------------------------------------------
 def of_library(library: str, num_envs: int, batch_size: int) -> Any:
-    if library == "warpworld":
-        return warpworld.make("cartpole", num_envs, seed=3, api="pool", batch_size=batch_size)
+    if library != "envpool":
+        device, order = ("cpu", "ready") if library == "by readiness" else (None, "sent")
+        return warpworld.make("cartpole", num_envs, device, seed=3, api="pool", batch_size=batch_size, order=order)
     envpool = pytest.importorskip("envpool")
     return envpool.make("CartPole-v1", env_type="gymnasium", num_envs=num_envs, batch_size=batch_size, seed=3)
 
 
-both = pytest.mark.parametrize("library", ["warpworld", pytest.param("envpool", marks=pytest.mark.cpu_backend)])
+theirs = pytest.param("envpool", marks=pytest.mark.cpu_backend)
+both = pytest.mark.parametrize("library", ["warpworld", theirs])
+all_three = pytest.mark.parametrize(
+    "library", ["warpworld", pytest.param("by readiness", marks=pytest.mark.cpu_backend), theirs]
+)
 
 
-@both
+@all_three
 def test_send_and_receive(library: str) -> None:
     pool = of_library(library, 6, 2)
     assert len(pool) == 6 and pool.is_async and pool.all_env_ids.tolist() == list(range(6))
@@ -93,7 +98,7 @@ def test_send_and_receive(library: str) -> None:
         pool.send(np.zeros(2, np.int32), envs)
 
 
-@both
+@all_three
 def test_all_envs_in_one_call(library: str) -> None:
     pool = of_library(library, 5, 5)
     assert not pool.is_async

@@ -359,7 +359,7 @@ def test_eval(here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setitem(sys.modules, module.__name__, module)
     path = Run.create(load_config("run.yaml")).path
     assert main(["eval", str(path), "--episodes", "7", "--seed", "3"]) == 0
-    unset = {"greedy": False, "checkpoint": None, "steps": None, "simulations": None}
+    unset = {"greedy": False, "checkpoint": None, "steps": None, "simulations": None, "opponents": [], "by": None}
     assert seen == {"path": path, "episodes": 7, "seed": 3, **unset}
     assert capsys.readouterr().out.splitlines() == [
         "policy  mean return  95% confidence  all at random  others at random",

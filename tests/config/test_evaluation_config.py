@@ -119,7 +119,7 @@ NEEDS = "{} needs evaluations, and saving.eval_every is null; set saving.eval_ev
             "cartpole",
             [EVERY, "saving.eval_opponents=[random]"],
             "saving.eval_opponents: policy 'agent' plays the only group, 'agent', so that there is no group for an "
-            "opponent; leave eval_opponents empty",
+            "opponent; leave opponents out",
         ),
     ],
 )

@@ -33,6 +33,6 @@ def test_every_block_prints_what_the_page_shows(tmp_path: Path, monkeypatch: pyt
         else:
             assert printed[-len(block.text) :] == block.text
             compared += 1
-    assert compared == 7
+    assert compared == 8
     assert isinstance(names["recording"], Recording)
     assert repr(names["world"]).startswith("<World tag_gridworld: 8 envs")

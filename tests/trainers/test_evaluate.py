@@ -87,7 +87,9 @@ def test_each_policy_has_the_metrics_of_its_groups(tmp_path: Path) -> None:
     results = evaluate(run, episodes=8)
     of_env = ["env/score", "env/lucky"]
     for name in AGENTS:
-        assert list(results[name])[6:] == [f"env/{name}/height", f"env/{name}/leaps", *of_env]
+        own = [f"env/{name}/height", f"env/{name}/leaps", *of_env]
+        suffixes = "", "/random", "/against_random"
+        assert list(results[name])[6:] == [f"{metric}{suffix}" for suffix in suffixes for metric in own]
     assert [results["left"][name] for name in of_env] == [results["right"][name] for name in of_env]
     assert results["left"]["env/score"] > 0
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from warpworld.adapters.dm import DmEnv
     from warpworld.adapters.old_gym import Gym21, Gym26
     from warpworld.adapters.parallel import ParallelEnv
-    from warpworld.adapters.pool import Pool
+    from warpworld.adapters.pools import AnyPool
     from warpworld.adapters.sb3 import Sb3VecEnv
     from warpworld.adapters.single import Env
     from warpworld.adapters.vector import VectorEnv
@@ -55,7 +55,7 @@ def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gym"], **
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gym21"], **params: Any) -> Gym21: ...
 @overload
-def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["pool"], **params: Any) -> Pool: ...
+def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["pool"], **params: Any) -> AnyPool: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["sb3"], **params: Any) -> Sb3VecEnv: ...
 @overload

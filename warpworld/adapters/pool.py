@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from warpworld.adapters.pool_rows import Outcome, Rows
 from warpworld.adapters.rules import PROTOCOLS, Copied
-from warpworld.adapters.views import Batch, in_order, names_of_lives
+from warpworld.adapters.views import in_order
 from warpworld.errors import DeclarationError, StoreError
 from warpworld.world import World
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-Outcome = tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]
 
 
 class Pool(Copied):
@@ -43,7 +42,7 @@ class Pool(Copied):
         DeclarationError: ``batch_size`` is not a divisor, or a batch cannot hold the world's agents.
     """
 
-    _bound = ("_batches", "_elapsed", "_lives", "_thread", "_sent")
+    _bound = ("_rows", "_batches", "_thread", "_sent")
 
     def __init__(self, world: World, *, batch_size: int | None = None) -> None:
         PROTOCOLS["pool"].check(world)
@@ -65,9 +64,8 @@ class Pool(Copied):
         self._is_closed = False
 
     def _bind(self) -> None:
-        self._batches = [Batch(each, "rows" if each.num_agents == 1 else "axis") for each in self.worlds]
-        self._elapsed = [batch.arrays(["timestep"]) for batch in self._batches]
-        self._lives = [batch.arrays(names_of_lives(self.worlds[0])) for batch in self._batches]
+        self._rows = [Rows(world) for world in self.worlds]
+        self._batches = [rows.batch for rows in self._rows]
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warpworld-pool")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -195,19 +193,8 @@ class Pool(Copied):
         return ids.astype(np.int32)
 
     def _outcome(self, number: int, ids: np.ndarray) -> Outcome:
-        batch, world = self._batches[number], self.worlds[number]
-        some = slice(None) if len(ids) == world.num_envs else ids - self._ids[number][0]
-        observations = batch.observe()
-        if isinstance(observations, dict):
-            seen: Any = {key: part[some] for key, part in observations.items()}
-        else:
-            seen = observations[some]
-        elapsed = self._elapsed[number]()["timestep"][some]
-        infos = {"env_id": ids.copy(), "elapsed_step": elapsed}
-        for name, flags in self._lives[number]().items():
-            infos[name] = flags[some]
-            infos[name][elapsed == 0] = name == "agent_mask"  # they are of a step, and none was made
-        return seen, batch.rewards()[some], batch.terminated()[some], batch.truncated()[some], infos
+        some = slice(None) if len(ids) == self.batch_size else ids - self._ids[number][0]
+        return self._rows[number].outcome(some, ids)
 
 
 def _same(done: Future[None]) -> Future[None]:

@@ -16,14 +16,15 @@ from warpworld.environment import Environment, get_environment
 from warpworld.errors import DeclarationError
 from warpworld.world import RandomActions, World
 
-NUM_ENVS, NUM_STEPS = 5, 120
+NUM_ENVS = 5
+FEWEST_STEPS, MOST_STEPS = 120, 500  # of a check by default
 ENVS, STEPS = (2, 1000), (1, 100_000)  # fewest and most: the check runtime counts barriers in 32 bits
 
 
 def check(
     environment: str | type[Environment] | Environment | World,
     num_envs: int = NUM_ENVS,
-    steps: int = NUM_STEPS,
+    steps: int | None = None,
     seed: int = 0,
     **params: Any,
 ) -> Report:
@@ -33,7 +34,8 @@ def check(
         environment: a registered name, ``module:Class``, ``file.py:Class``, a class, an Environment, or a World, whose
             environment is checked in worlds of the check's own.
         num_envs: envs to step, 2 to 1000.
-        steps: how many, 1 to 100,000, with random actions; some envs are reset in between.
+        steps: how many, 1 to 100,000, with random actions; some envs are reset in between. None takes one more than the
+            ``episode_length`` of the environment's Params, if there is one; at least 120 and at most 500.
         seed: of the world and of the actions.
         **params: the environment's Params, if it is given by name or class.
 
@@ -52,7 +54,12 @@ def check(
 
 
 def check_with(
-    environment: Environment, num_envs: int, steps: int, seed: int, make_actions: MakeActions, policies: str = ""
+    environment: Environment,
+    num_envs: int,
+    steps: int | None,
+    seed: int,
+    make_actions: MakeActions,
+    policies: str = "",
 ) -> Report:
     """Look for faults while agents act as an object says; arguments and errors otherwise as of ``check``.
 
@@ -70,6 +77,7 @@ def check_with(
     # arguments
     if environment.source_path() is None:
         raise DeclarationError(f"{environment.name}: there is nothing to check, since `source` names no kernel file")
+    steps = default_steps(environment) if steps is None else steps
     for name, value, (least, most) in (("num_envs", num_envs, ENVS), ("steps", steps, STEPS)):
         if not isinstance(value, (int, np.integer)) or not least <= value <= most:
             raise DeclarationError(f"{name}={value!r}: a check takes a whole number from {least} to {most}")
@@ -92,3 +100,9 @@ def check_with(
         not_followed=not_followed,
         policies=policies,
     )
+
+
+def default_steps(environment: Environment) -> int:
+    """Number of steps that a check takes by default: an episode and one more step, within limits."""
+    length = getattr(environment.params, "episode_length", 0)
+    return min(max(length + 1, FEWEST_STEPS), MOST_STEPS) if isinstance(length, int) else FEWEST_STEPS

@@ -81,7 +81,9 @@ class CheckRun:
             self._actions.draw()
             self._move(step, self._step)
             if step % max(steps // 4, 1) == 0:
-                self._reset_some(step, chosen.random(self._num_envs) < 0.5)
+                marked = chosen.random(self._num_envs) < 0.5
+                marked[0] = False  # whose episodes reach their end, however long they are
+                self._reset_some(step, marked)
         return steps if self._main.stopped is None else steps - 1
 
     def findings(self) -> Iterator[Finding]:

@@ -28,7 +28,11 @@ def add_parsers(commands: Any) -> None:
         "was found, 2 the check could not run.",
     )
     add_environment(check, "; or a run folder, whose policies then act")
-    check.add_argument("--steps", type=at_least(1, 100_000), default=120, help="steps to take (default: 120)")
+    check.add_argument(
+        "--steps",
+        type=at_least(1, 100_000),
+        help="steps to take (default: one more than env.episode_length, at least 120 and at most 500)",
+    )
     check.add_argument("--envs", type=at_least(2, 1000), default=5, help="envs to step (default: 5)")
     check.add_argument("--seed", type=at_least(0), default=0, help="seed of world and actions (default: 0)")
     check.add_argument("--greedy", action="store_true", help="of a run: take the likeliest actions, do not draw them")

@@ -28,7 +28,7 @@ COMMANDS = (
         "reproduce.command",
         "tune.command",
         "profile.command",
-        "evaluate",
+        "evaluate.command",
         "league",
         "watch",
         "play.command",

@@ -44,7 +44,7 @@ def played_config(run: Run, overrides: Sequence[str]) -> RunConfig:
     Raises:
         ConfigError: a setting is not the environment's or is wrong, or the policies could not play with it.
     """
-    from warpworld.config import check_playable, full_overrides, load_config
+    from warpworld.config import check_in_force, check_playable, full_overrides, load_config
 
     if not overrides:
         return run.config
@@ -57,6 +57,7 @@ def played_config(run: Run, overrides: Sequence[str]) -> RunConfig:
             )
     played = load_config(run.config_path, [*full, f"trainer.device={run.config.trainer.device}"])
     check_playable(run.config, played, full, "command line")
+    check_in_force(played, [text.removeprefix("env.").partition("=")[0] for text in full], "command line")
     return played
 
 

@@ -3,7 +3,7 @@
 from warpworld.config.described import NO_DEFAULT, Key, described, described_params
 from warpworld.config.documents import Document, KeyPath, check_encodable, dump_value, validated
 from warpworld.config.endless_config import endless, load_endless
-from warpworld.config.loading import check_playable, config_from_dict, load_config, with_env
+from warpworld.config.loading import check_in_force, check_playable, config_from_dict, load_config, with_env
 from warpworld.config.named_classes import algorithm_class, model_class, recorder
 from warpworld.config.overrides import full_overrides
 from warpworld.config.population import population_entries
@@ -25,7 +25,18 @@ from warpworld.config.sections import (
     Sizes,
     TrainerConfig,
 )
-from warpworld.config.self_play import RANDOM, is_run, opponents_envs, self_play_entries, sides_of, slots_of
+from warpworld.config.self_play import (
+    RANDOM,
+    absolute_runs,
+    check_opponents,
+    is_run,
+    opponents_envs,
+    self_play_entries,
+    sides_of,
+    sides_with_opponent,
+    slots_of,
+    whose_envs,
+)
 from warpworld.config.types import (
     REQUIRED,
     Count,
@@ -74,8 +85,11 @@ __all__ = [
     "Sizes",
     "Text",
     "TrainerConfig",
+    "absolute_runs",
     "algorithm_class",
     "check_encodable",
+    "check_in_force",
+    "check_opponents",
     "check_playable",
     "config_from_dict",
     "described",
@@ -96,7 +110,9 @@ __all__ = [
     "recorder",
     "self_play_entries",
     "sides_of",
+    "sides_with_opponent",
     "slots_of",
     "validated",
+    "whose_envs",
     "with_env",
 ]

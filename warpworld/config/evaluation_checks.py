@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from warpworld.config.documents import Document, KeyPath, dotted, known
 from warpworld.config.sections import SECONDS
-from warpworld.config.self_play import check_opponents, sides_of
+from warpworld.config.self_play import check_opponents, sides_with_opponent
 from warpworld.errors import ConfigError, suggest
 
 if TYPE_CHECKING:
@@ -65,12 +65,7 @@ def check_evaluations(config: RunConfig, scripts: Collection[str], document: Doc
     where = document.where(_OPPONENTS, _OPPONENTS[:1])
     check_opponents(saving.eval_opponents, scripts, _OPPONENTS, where)
     for name in trained_policies(config) if saving.eval_opponents else ():
-        own, theirs = sides_of(config, name)
-        if not theirs:
-            raise ConfigError(
-                f"{where}: {dotted(_OPPONENTS)}: policy '{name}' plays the only group, '{own[0]}', so that there is no "
-                "group for an opponent; leave eval_opponents empty"
-            )
+        sides_with_opponent(config, name, _OPPONENTS, where)
 
 
 def _check_time(config: RunConfig, document: Document) -> None:

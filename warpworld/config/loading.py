@@ -17,14 +17,14 @@ from warpworld.config.environment_section import with_environment
 from warpworld.config.evaluation_checks import check_evaluations, check_stop_when
 from warpworld.config.loggers import check_loggers
 from warpworld.config.overrides import apply_overrides
-from warpworld.config.played_environment import check_playable, evaluated_env, with_env
+from warpworld.config.played_environment import check_in_force, check_playable, evaluated_env, with_env
 from warpworld.config.policy_sections import checked_policies, fill_sections, keys_at, with_model_settings
 from warpworld.config.run_config import RunConfig
 from warpworld.config.self_play import absolute_runs, check_scripts, check_self_play, with_absolute_runs
 from warpworld.config.source import read_source
 from warpworld.errors import ConfigError
 
-__all__ = ["check_playable", "config_from_dict", "load_config", "with_env"]
+__all__ = ["check_in_force", "check_playable", "config_from_dict", "load_config", "with_env"]
 
 
 def load_config(source: str | Path, overrides: Iterable[str] = ()) -> RunConfig:

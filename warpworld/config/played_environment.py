@@ -11,6 +11,7 @@ from gymnasium.spaces import Dict, Space
 from warpworld.config.documents import Document
 from warpworld.config.environment_section import with_environment
 from warpworld.config.run_config import RunConfig
+from warpworld.config.settings import RANDOMIZE
 from warpworld.environment import placed_groups
 from warpworld.errors import ConfigError
 
@@ -32,7 +33,28 @@ def with_env(config: RunConfig, env: Mapping[str, Any], source: str = "env") -> 
     document = Document(source, {"name": config.name, "env": merged})
     changed, _, _ = with_environment(config.model_copy(update={"env": merged}), document, Path())
     check_playable(config, changed, [f"env.{name}={value}" for name, value in env.items()], source)
+    check_in_force(changed, env, source)
     return changed
+
+
+def check_in_force(played: RunConfig, names: Collection[str], source: str) -> None:
+    """Refuse a value for a parameter that is drawn at each reset, in whose place it would never stand.
+
+    Args:
+        played: the configuration with the value.
+        names: parameters of the environment that were given.
+        source: what the message calls them.
+
+    Raises:
+        ConfigError: names the parameter, and how to stop drawing it.
+    """
+    drawn = played.env.get(RANDOMIZE) or {}
+    for name in names:
+        if name in drawn:
+            raise ConfigError(
+                f"{source}: env.{name} is drawn from {list(drawn[name])} at each reset, so that the value given for it "
+                f"has no effect; leave it out of env.{RANDOMIZE} too, such as by env.{RANDOMIZE}={{}}"
+            )
 
 
 def evaluated_env(config: RunConfig, document: Document) -> RunConfig:

@@ -46,6 +46,23 @@ def slots_of(envs: range, slots: int) -> list[range]:
     return [range(*pair) for pair in itertools.pairwise(edges)]
 
 
+def whose_envs(config: RunConfig) -> dict[str, str]:
+    """The envs that a policy's mean return while training is of, in words; empty where no opponents play.
+
+    A policy has no return in envs in which its opponents play all of its groups, and meets others' opponents in theirs.
+    """
+    num_envs, entries = config.trainer.num_envs, self_play_entries(config)
+    counts = {name: len(envs) for name, envs in opponents_envs(entries, num_envs).items()}
+    found = {}
+    for name, policy in config.policy.items() if entries else ():
+        own = counts.get(name, 0)
+        is_left_out = name in entries and set(policy.groups) <= set(entries[name].groups)
+        met = sum(counts.values()) - own * is_left_out
+        envs = f"{num_envs - own:,} of {num_envs:,} envs" if own and is_left_out else f"all {num_envs:,} envs"
+        found[name] = f"{envs}, {met:,} with opponents" if met else f"{envs}, none with opponents"
+    return found
+
+
 def sides_of(config: RunConfig, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The groups that a policy plays in a game against an opponent, and those that the opponent plays.
 
@@ -59,6 +76,29 @@ def sides_of(config: RunConfig, name: str) -> tuple[tuple[str, ...], tuple[str, 
     entry = self_play_entries(config).get(name)
     theirs = entry.groups if entry is not None else own[1:]
     return tuple(group for group in own if group not in theirs), tuple(theirs)
+
+
+def sides_with_opponent(
+    config: RunConfig, name: str, path: KeyPath, where: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Sides of a game of a policy that is to meet opponents; see ``sides_of``.
+
+    Args:
+        config: the run's.
+        name: of the policy.
+        path: of the key that names the opponents.
+        where: the key stands, for messages.
+
+    Raises:
+        ConfigError: there is no group for an opponent.
+    """
+    own, theirs = sides_of(config, name)
+    if not theirs:
+        raise ConfigError(
+            f"{where}: {dotted(path)}: policy '{name}' plays the only group, '{own[0]}', so that there is no group for "
+            "an opponent; leave opponents out"
+        )
+    return own, theirs
 
 
 def is_run(opponent: str, scripts: Container[str]) -> bool:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from warpworld.managers.program import EndStep as EndStep
     from warpworld.managers.program import KeepFinal as KeepFinal
     from warpworld.managers.program import Needs as Needs
+    from warpworld.managers.program import OneByOne as OneByOne
     from warpworld.managers.program import Program as Program
     from warpworld.managers.program import Repeat as Repeat
     from warpworld.managers.program import RunHostFunction as RunHostFunction

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from warpworld.managers.data_manager import DataManager
 from warpworld.managers.kernel_source import KernelSource
-from warpworld.managers.program import Program, Step, WorldConstants
+from warpworld.managers.program import OneByOne, Program, Step, WorldConstants
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +29,8 @@ class Backend(Protocol):
         warps_per_block: of kernels whose envs share warps.
         padding: bytes that are left free behind each array of the store.
         captures: whether ``capture`` works.
-        runs_on_host: whether programs may hold a ``RunHostFunction``, and begin with a ``Repeat``.
+        runs_on_host: whether programs may hold a ``RunHostFunction``, and begin with a ``Repeat``, and whether
+            ``one_by_one`` works.
     """
 
     name: str
@@ -66,6 +67,12 @@ class Backend(Protocol):
 
         A call may take some envs through all steps before others begin: a kernel that touches other envs' parts comes
         alone.
+        """
+
+    def one_by_one(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> OneByOne:
+        """Freeze steps that are taken for single envs, where a backend ``runs_on_host``.
+
+        No kernel among them touches other envs' parts, and each env has a block of its own.
         """
 
     def random_state(self) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,17 +40,20 @@ class ActionBounds:
 
         self.low, self.high = bounds(step.low), bounds(step.high)
 
-    def refuse(self) -> None:
+    def refuse(self, envs: np.ndarray | None = None) -> None:
         """Raise where an action is illegal; waits for the device.
+
+        Args:
+            envs: indices, whose; None for all.
 
         Raises:
             StoreError: names the first of them, its env and its agent.
         """
-        entries = self._actions.flatten(1)
-        illegal = ~((entries >= self.low) & (entries <= self.high))
-        if not bool(illegal.any()):
+        found = self._first_illegal() if envs is None else self._first_illegal_of(envs)
+        if found is None:
             return
-        env, entry = (int(index) for index in illegal.nonzero()[0])
+        env, entry = found
+        entries = self._actions.flatten(1)
         value, low, high = entries[env, entry].item(), self._step.low[entry], self._step.high[entry]
         start = self._step.start[entry]
         counted = f", counted from 0 where its space counts from {_text(start)}" if start else ""
@@ -57,6 +61,30 @@ class ActionBounds:
             f"{self._step.array}: {self._place(env, entry)} has {_text(value)}, expected {_text(low)} to "
             f"{_text(high)}{counted}"
         )
+
+    def _first_illegal(self) -> tuple[int, int] | None:
+        """Env and entry of the first that is out of its bounds."""
+        entries = self._actions.flatten(1)
+        illegal = ~((entries >= self.low) & (entries <= self.high))
+        if not bool(illegal.any()):
+            return None
+        env, entry = illegal.nonzero()[0].tolist()
+        return env, entry
+
+    @functools.cached_property
+    def _on_host(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Actions of all envs in host memory, and their bounds."""
+        return self._actions.flatten(1).numpy(), self.low.numpy(), self.high.numpy()
+
+    def _first_illegal_of(self, envs: np.ndarray) -> tuple[int, int] | None:
+        """The same of a few envs in host memory, which takes NumPy less time."""
+        actions, low, high = self._on_host
+        chosen = actions[envs]
+        legal = (chosen >= low) & (chosen <= high)
+        if legal.all():
+            return None
+        row, entry = np.argwhere(~legal)[0].tolist()
+        return int(envs[row]), entry
 
     def _place(self, env: int, entry: int) -> str:
         """Env, agent and part of an entry, as far as there are several."""

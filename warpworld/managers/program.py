@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # What becomes of an env that ended, in the order of ww_autoreset in cuda/context.cuh.
 Autoreset = Literal["same_step", "next_step", "disabled"]
@@ -206,6 +209,34 @@ Step = Work | Repeat
 # Steps frozen against the sealed store: a call runs them in order for all envs, and raises KernelError if one faults.
 # A call is whole: threads that make calls at the same time take turns.
 Program = Callable[[], None]
+
+
+class OneByOne(Protocol):
+    """A step that is taken for single envs while the caller does other things. All envs are ready at first."""
+
+    def send(self, envs: np.ndarray) -> None:
+        """Let envs (indices), none of which is under way, be stepped.
+
+        Raises:
+            StoreError: an action of theirs is illegal; none of them is stepped.
+        """
+
+    def receive(self, count: int) -> np.ndarray:
+        """Wait for so many of the envs under way, in the order in which they are ready: (count,) int32.
+
+        Raises:
+            KernelError: a kernel faulted; all envs under way are ready then, and some have not been stepped.
+        """
+
+    def settle(self) -> None:
+        """Wait for all envs under way, and let all envs be ready, in order.
+
+        Raises:
+            KernelError: as ``receive``, of a fault that was not received.
+        """
+
+    def close(self) -> None:
+        """Wait for all envs under way."""
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from warpworld.policies import Policy
 from warpworld.runs import Which
 from warpworld.trainers.evaluations import measures_of, play_by_search
 from warpworld.trainers.loaded_policies import load_policies
+from warpworld.trainers.opponents import games_against
 from warpworld.trainers.play import play
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def evaluate(
     steps: int | None = None,
     played_in: RunConfig | None = None,
     simulations: int | None = None,
+    opponents: Sequence[str] = (),
+    by: str | None = None,
 ) -> dict[str, dict[str, float]]:
     """Measure the mean return of each policy of a run's checkpoint.
 
@@ -49,6 +52,9 @@ def evaluate(
         played_in: the run's configuration with other parameters of the environment, as ``with_env`` makes it; None
             plays as trained.
         simulations: of the search by which policies of ``gumbel_zero`` play, 0 for none; None takes their settings.
+        opponents: scripts of the environment, "random", run folders or RUN#NAME, each of which plays the groups of the
+            other policies while one plays its own.
+        by: parameter that each env has a value of its own of, by which returns and metrics as trained are split.
 
     Returns:
         For each policy: ``mean_return`` with all policies as trained, ``confidence``, the half-width of its 95%
@@ -56,9 +62,13 @@ def evaluate(
         mean return with random actions of all; ``episodes`` with all policies as trained, and how many of them are
         ``unfinished``; then the environment's own metrics with all policies as trained, those
         per env and those of its groups: means over the episodes, by the names that a run logs them under; and what it
-        measures of all policies together, likewise.
+        measures of all policies together, likewise. Behind each of these metrics' names stand "/random" for random
+        actions of all, "/against_random" where there are other policies, and "/against/OPPONENT" for each opponent;
+        "against/OPPONENT" has the policy's mean return. With ``by``, "/BY=VALUE" stands behind the names of what is of
+        episodes with that value: of "mean_return", "episodes" and the metrics.
 
     Raises:
+        ConfigError: an opponent does not exist, or there is no group for it; or ``by`` is no parameter per env.
         RunError: there is no checkpoint, or it does not fit; or episodes do not end, and there are no ``steps``; or no
             policy plays by search, and ``simulations`` are given.
     """
@@ -67,29 +77,38 @@ def evaluate(
     if simulations is not None:
         play_by_search(trained, simulations)
 
-    def returns_of(policies: Mapping[str, Policy | None]) -> dict[str, Tensor]:
-        return play(config, policies, episodes, seed, greedy, steps).returns
+    play_with = partial(play, config, episodes=episodes, seed=seed, greedy=greedy, steps=steps)
 
     # pairings that every policy is measured by
-    played = play(config, trained, episodes, seed, greedy, steps)
-    together, at_random = played.returns, returns_of(dict.fromkeys(trained))
+    played, at_random = play_with(trained, by=by), play_with(dict.fromkeys(trained))
     measures = measures_of(config, config.make_environment(), trained, greedy)
-    # each policy, against others that act at random
+    games = games_against(config, trained, opponents, greedy)
+    # each policy, against others that act at random, and against opponents
     results = {}
     for name in trained:
         others_random = {other: policy if other == name else None for other, policy in trained.items()}
-        alone = together if others_random == trained else returns_of(others_random)
-        mean, confidence = _mean_and_confidence(together[name])
+        alone = played if others_random == trained else play_with(others_random)
+        mean, confidence = _mean_and_confidence(played.returns[name])
+        pairings = {"random": at_random} | ({} if alone is played else {"against_random": alone})
+        pairings |= {label: game.play(config, episodes, seed, steps) for label, game in games[name].items()}
+        groups = config.policy[name].groups
         results[name] = {
             "mean_return": mean,
             "confidence": confidence,
-            "against_random": float(alone[name].mean()),
-            "random_return": float(at_random[name].mean()),
+            "against_random": float(alone.returns[name].mean()),
+            "random_return": float(at_random.returns[name].mean()),
             "episodes": len(played.lengths),
             "unfinished": played.unfinished,
-            **_metrics_of(config.policy[name].groups, played.metrics),
+            **_metrics_of(groups, played.metrics),
             **measures,
+            **{label: games[name][label].mean_return(pairings[label]) for label in games[name]},
         }
+        for label, part in played.parts.items():
+            results[name] |= {f"mean_return/{label}": float(part.returns[name].mean())}
+            results[name] |= {f"episodes/{label}": len(part.lengths)}
+        for label, other in {**pairings, **played.parts}.items():
+            own = _metrics_of(groups, other.metrics)
+            results[name] |= {f"{metric}/{label}": value for metric, value in own.items()}
     return results
 
 

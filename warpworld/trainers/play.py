@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from warpworld.trainers.collecting import Player
 from warpworld.trainers.group_actors import actor_of, acts_greedily, build_actors
 from warpworld.trainers.readings import PlayedMetrics, Rewards
 from warpworld.trainers.rounds import play_rounds, played_world
+from warpworld.trainers.splitting import EpisodeValues
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Played:
             without the rows that do not count, mean over the agents that the policy plays.
         lengths: (episodes,) int64, steps.
         unfinished: how many of the episodes had not ended when the steps were over.
+        parts: the same of parts of the episodes, by their labels, where they are split.
         metrics: the environment's own, by name: means over the episodes, and over the agents that took part in each;
             NaN if none did.
     """
@@ -32,6 +34,7 @@ class Played:
     lengths: Tensor
     metrics: dict[str, float]
     unfinished: int = 0
+    parts: Mapping[str, Played] = field(default_factory=dict)
 
 
 def play(
@@ -41,6 +44,7 @@ def play(
     seed: int = 0,
     greedy: bool = False,
     steps: int | None = None,
+    by: str | None = None,
 ) -> Played:
     """Play a run's environment.
 
@@ -55,20 +59,30 @@ def play(
         greedy: take the likeliest actions instead of drawing.
         steps: of each env, after which playing stops; episodes that have not ended count as far as they came. None
             plays all to their end.
+        by: parameter per env by whose values the episodes are split; None splits them not.
 
     Raises:
+        ConfigError: there is no such parameter.
         RunError: episodes do not end, and there is no limit to the steps.
     """
     world, rounds = played_world(config, episodes, seed)
     actors = build_actors(world, config, policies, greedy)
     metrics = PlayedMetrics(world, rounds)
-    totals, lengths, finished = play_rounds(world, actors, rounds, config.title, Rewards(world), metrics, steps)
+    values = None if by is None else EpisodeValues(world, by, rounds)
+    totals, lengths, finished = play_rounds(
+        world, actors, rounds, config.title, Rewards(world), metrics, steps, values=values
+    )
+
+    def played(of: Tensor) -> Played:
+        returns = {}
+        for name in policies:
+            agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
+            returns[name] = torch.cat(agents, dim=2).mean(2)[of]
+        return Played(returns, lengths[of], metrics.means(of))
+
     begun = lengths > 0
-    returns = {}
-    for name in policies:
-        agents = [totals[:, :, world.groups[group].slice] for group in config.policy[name].groups]
-        returns[name] = torch.cat(agents, dim=2).mean(2)[begun]
-    return Played(returns, lengths[begun], metrics.means(), int(begun.sum()) - finished)
+    parts = {} if values is None else {label: played(of) for label, of in values.parts(begun)}
+    return replace(played(begun), unfinished=int(begun.sum()) - finished, parts=parts)
 
 
 def play_groups(
@@ -89,11 +103,41 @@ def play_groups(
     Raises:
         RunError: episodes do not end.
     """
-    world, rounds = played_world(config, episodes, seed)
     greedily = {group: greedy or acts_greedily(config, name) for name, group in _served(config)}
+    return play_sides(config, players, episodes, seed, greedily).returns
+
+
+def play_sides(
+    config: RunConfig,
+    players: Mapping[str, Player],
+    episodes: int,
+    seed: int,
+    greedily: Mapping[str, bool],
+    steps: int | None = None,
+) -> Played:
+    """Play as ``play_groups``, for all that is to be known of the episodes.
+
+    Args:
+        config: see ``play_groups``.
+        players: see ``play_groups``.
+        episodes: see ``play_groups``.
+        seed: see ``play_groups``.
+        greedily: by group, whether its player takes the likeliest actions instead of drawing.
+        steps: see ``play``.
+
+    Returns:
+        Episodes whose returns are by group, (episodes, group size) float64: each agent's.
+
+    Raises:
+        RunError: episodes do not end, and there are no ``steps``.
+    """
+    world, rounds = played_world(config, episodes, seed)
     actors = [actor_of(world, group, players[group], greedily[group]) for group in world.groups]
-    totals, *_ = play_rounds(world, actors, rounds, config.title, Rewards(world))
-    return {name: totals[:, :, group.slice].flatten(0, 1) for name, group in world.groups.items()}
+    metrics = PlayedMetrics(world, rounds)
+    totals, lengths, finished = play_rounds(world, actors, rounds, config.title, Rewards(world), metrics, steps)
+    begun = lengths > 0
+    returns = {name: totals[:, :, group.slice][begun] for name, group in world.groups.items()}
+    return Played(returns, lengths[begun], metrics.means(), int(begun.sum()) - finished)
 
 
 class Stage:

@@ -71,9 +71,13 @@ class PlayedMetrics:
             self._values[name][envs, episode] = torch.where(counts, taken, before)
             self._rows[name][envs, episode] += counts
 
-    def means(self) -> dict[str, float]:
-        """Mean of each metric over the episodes and the agents that took part; NaN if none did."""
-        return {metric.name: self._mean(metric) for metric in self.metrics}
+    def means(self, episodes: Tensor | None = None) -> dict[str, float]:
+        """Mean of each metric over the episodes and the agents that took part; NaN if none did.
+
+        Args:
+            episodes: (num_envs, rounds) bool, which of them; None for all.
+        """
+        return {metric.name: self._mean(metric, episodes) for metric in self.metrics}
 
     def take_out(self, envs: Tensor) -> dict[str, list[float]]:
         """Return and clear each metric's value in some envs' first episode, mean over agents that took part.
@@ -98,9 +102,10 @@ class PlayedMetrics:
         means = of_episodes.where(rows > 0, torch.nan).nanmean(1)
         return [float(mean) for mean in means[took_part]]
 
-    def _mean(self, metric: OwnMetric) -> float:
+    def _mean(self, metric: OwnMetric, episodes: Tensor | None) -> float:
         agents = slice(None) if metric.group is None else metric.group.slice
         values = self._values[metric.array.name][:, : self._rounds, agents]
         rows = self._rows[metric.array.name][:, : self._rounds, agents]
         of_episodes = values / rows if metric.array.metric == "mean" else values
-        return float(of_episodes[rows > 0].mean())
+        counts = rows > 0 if episodes is None else (rows > 0) & episodes[:, :, None]
+        return float(of_episodes[counts].mean())

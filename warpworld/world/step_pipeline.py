@@ -74,6 +74,11 @@ class StepPipeline:
         eager = [entry for entry in (*self._phases, *self._resets) if getattr(entry, "eager", False)]
         return [_name_of(entry) for entry in eager]
 
+    @property
+    def is_one_program(self) -> bool:
+        """Whether all phases and resets are kernels that touch their own env alone."""
+        return all(isinstance(entry, Kernel) and entry.own_env_only for entry in (*self._phases, *self._resets))
+
     def require_masked(self) -> None:
         """Check that the phases can leave envs out.
 

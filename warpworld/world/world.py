@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from warpworld.environment import Environment, action_bounds
 from warpworld.errors import DeclarationError, KernelError, StoreError, said
-from warpworld.managers import Autoreset, Backend, CheckActions, Step
+from warpworld.managers import Autoreset, Backend, CheckActions, OneByOne, Step
 from warpworld.managers.capture import captured
 from warpworld.managers.devices import open_backend
 from warpworld.world.kernel_constants import whole_number, world_constants
 from warpworld.world.per_env_arrays import set_params
+from warpworld.world.phases import PythonStep
 from warpworld.world.seeding import Seed, seed_envs
 from warpworld.world.world_store import WorldStore
 
@@ -216,6 +217,17 @@ class World(WorldStore):
             raise StoreError("step_some(): this world records whole steps, for a trainer; make another one")
         self._pipeline.require_masked()
         return self.program([*self._action_checks(), *self._pipeline.step(self._kernels.step, active_only=True)])
+
+    @property
+    def has_single_steps(self) -> bool:
+        """Whether ``one_by_one`` works: on a CPU, where all phases are kernels that touch their own env alone."""
+        return self._backend.runs_on_host and not self.envs_per_warp and self._pipeline.is_one_program
+
+    def one_by_one(self) -> OneByOne:
+        """A step of single envs of a sealed world that ``has_single_steps``, while the caller does other things."""
+        steps = [*self._action_checks(), *self._pipeline.step(self._kernels.step)]
+        native = [step for step in steps if not isinstance(step, PythonStep)]
+        return self._backend.one_by_one(native, self.data, self.constants)
 
     def steps_between(self, before: Sequence[Step], after: Sequence[Step], times: int, row: str) -> Callable[[], None]:
         """Several steps of every env, each between some steps of the caller's, all in one call where that can be.

@@ -112,7 +112,7 @@ class External(Environment):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> External:
         """Declare the same envs for another world, which gets their states; refused where these cannot be taken."""
-        if not self.resumable:
+        if self._envs is not None and not self.resumable:
             raise DeclarationError(
                 f"external: envs of another library are not copied, since {self.why_not_resumable}; make another "
                 "External"

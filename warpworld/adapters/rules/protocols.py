@@ -83,7 +83,7 @@ PROTOCOLS = {
         Protocol("gym", "warpworld.adapters.old_gym:Gym26", one_env=True),
         Protocol("gym21", "warpworld.adapters.old_gym:Gym21", one_env=True),
         Protocol("sb3", "warpworld.adapters.sb3:Sb3VecEnv", ("same_step",), package="stable_baselines3"),
-        Protocol("pool", "warpworld.adapters.pool:Pool", ("next_step", "same_step")),
+        Protocol("pool", "warpworld.adapters.pools:pool", ("next_step", "same_step")),
     )
 }
 

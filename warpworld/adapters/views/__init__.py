@@ -1,6 +1,6 @@
 """Arrays of a world as adapters read and write them: by batches and by agents, with actions, infos and masks."""
 
-from warpworld.adapters.views.actions import as_batch, in_order
+from warpworld.adapters.views.actions import as_batch, in_batches_of_one, in_order
 from warpworld.adapters.views.agent_views import agent_views
 from warpworld.adapters.views.host_arrays import HostArrays
 from warpworld.adapters.views.infos import Infos, names_of_lives
@@ -12,6 +12,7 @@ __all__ = [
     "Infos",
     "agent_views",
     "as_batch",
+    "in_batches_of_one",
     "in_order",
     "names_of_lives",
 ]

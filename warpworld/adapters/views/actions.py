@@ -131,6 +131,12 @@ def in_order(actions: Any, order: np.ndarray, space: Space) -> Any:
     return built(space, {path: _ordered(part, order) for path, part in parts.items()})
 
 
+def in_batches_of_one(actions: Any, num_envs: int, space: Space) -> list[Any]:
+    """Actions of several envs as a batch for each; errors as of ``in_order``."""
+    parts = {path: _ordered(part, np.arange(num_envs)) for path, part in parts_at(actions, space, "actions").items()}
+    return [built(space, {path: part[env : env + 1] for path, part in parts.items()}) for env in range(num_envs)]
+
+
 def _ordered(actions: Any, order: np.ndarray) -> np.ndarray:
     try:
         given = np.asarray(actions)

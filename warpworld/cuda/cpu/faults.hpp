@@ -20,8 +20,8 @@
 namespace ww {
 
 // Threads that launch programs take turns within a lane: the threads that step worlds in the first, one that learns beside
-// them in the second.
-constexpr int num_lanes_of_process = 2;
+// them in the second, those that send and receive single envs in the third (ready.hpp).
+constexpr int num_lanes_of_process = 3;
 
 struct alignas(128) Worker {
   sigjmp_buf escape;
@@ -49,7 +49,8 @@ struct alignas(128) Launch {
 };
 
 static Worker workers[WW_MAX_WORKERS];        // of the pool; the first is the thread that launches in the first lane,
-static Worker other_caller;                   // and this the one that launches in the second
+static Worker other_callers[num_lanes_of_process - 1];  // and these those that launch in the others
+static Worker long_worker;                    // steps envs that take long, see ready.hpp
 static Launch launches[num_lanes_of_process];
 static __thread Worker* this_worker;  // null outside of a launch
 static __thread int this_lane;        // that the thread launches in; of a worker, whose launch it runs

@@ -7,7 +7,8 @@
 //
 // Threads that launch programs take turns, but for one that learns beside the others: it has a lane of its own. Workers
 // serve the jobs of both lanes. As long as threads of both are busy, each lane has a worker less: the other's thread has
-// its core. Kernels that run in both lanes at the same time are different ones, and work on different arrays.
+// its core. Kernels that run in both lanes at the same time are different ones, and work on different arrays. A third lane
+// is of envs that are stepped one at a time, see ready.hpp.
 
 #include <linux/futex.h>
 #include <sys/prctl.h>
@@ -171,6 +172,8 @@ static bool take_part(Worker& worker, unsigned index, int number_of_lane) {
   return true;
 }
 
+static bool take_part_in_ready(Worker& worker, unsigned index);
+
 static void* work(void* argument) {
   const unsigned index = (unsigned)(uintptr_t)argument;
   Worker& worker = workers[index];
@@ -186,36 +189,41 @@ static void* work(void* argument) {
     for (bool took_part = true; took_part;) {
       took_part = false;
       for (int lane = 0; lane < num_lanes_of_process; lane++) took_part |= take_part(worker, index, lane);
+      took_part |= take_part_in_ready(worker, index);
     }
   }
   return nullptr;
 }
 
+// Starts a thread that runs kernels; returns whether it was started.
+static bool start_thread(void* (*run)(void*), void* argument) {
+  pthread_t thread;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setguardsize(&attributes, guard_bytes);
+  // Ctrl-C and all other signals that do not concern the worker itself are left to the program's own threads: their
+  // handlers may need more stack than a fiber has.
+  sigset_t blocked, old;
+  sigfillset(&blocked);
+  for (int signal_number : fault_signals) sigdelset(&blocked, signal_number);
+  pthread_sigmask(SIG_BLOCK, &blocked, &old);
+  const int failed = pthread_create(&thread, &attributes, run, argument);
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  pthread_attr_destroy(&attributes);
+  return !failed;
+}
+
 static void start_workers(unsigned count) {
   if (workers_started.load(std::memory_order_relaxed) >= count) return;
   pthread_mutex_lock(&growth_lock);
-  for (unsigned index; (index = workers_started.load()) < count; workers_started.store(index + 1)) {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setguardsize(&attributes, guard_bytes);
-    // Ctrl-C and all other signals that do not concern the worker itself are left to the program's own threads: their
-    // handlers may need more stack than a fiber has.
-    sigset_t blocked, old;
-    sigfillset(&blocked);
-    for (int signal_number : fault_signals) sigdelset(&blocked, signal_number);
-    pthread_sigmask(SIG_BLOCK, &blocked, &old);
-    const int failed = pthread_create(&thread, &attributes, work, (void*)(uintptr_t)index);
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    pthread_attr_destroy(&attributes);
-    if (failed) break;
-  }
+  for (unsigned index; (index = workers_started.load()) < count; workers_started.store(index + 1))
+    if (!start_thread(work, (void*)(uintptr_t)index)) break;
   pthread_mutex_unlock(&growth_lock);
 }
 
-// The worker that a lane's launching thread is. In kernels both have number 0.
-static Worker& caller_of(int lane) { return lane == 0 ? workers[0] : other_caller; }
+// The worker that a lane's launching thread is. In kernels all have number 0.
+static Worker& caller_of(int lane) { return lane == 0 ? workers[0] : other_callers[lane - 1]; }
 
 static bool prepare_worker(Worker& worker, int lane, unsigned threads) {
   if (!worker.scheduler) worker.scheduler = calloc(1, WW_SCHEDULER_BYTES);
@@ -239,6 +247,8 @@ static bool prepare_workers(int number, unsigned count, unsigned threads) {
   return true;
 }
 
+static void forget_ready();
+
 // A forked child has the caller's thread only.
 static void after_fork() {
   workers_started.store(1);
@@ -255,6 +265,7 @@ static void after_fork() {
     worker.lines.writing.store(false);
   });
   forget_watchdog();
+  forget_ready();
   pthread_mutex_init(&growth_lock, nullptr);
   pthread_mutex_init(&output_lock, nullptr);
 }
@@ -358,6 +369,12 @@ static int run_program(ww_program& program) {
   this_worker = nullptr;
   return program.error.code;
 }
+
+}  // namespace ww
+
+#include "ready.hpp"
+
+namespace ww {
 
 static void prepare_process() {
   pthread_key_create(&signal_stack_key, free_signal_stack);

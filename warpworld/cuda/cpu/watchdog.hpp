@@ -28,10 +28,11 @@ static void end_launch(Launch& launch) {
 template <class F>
 static void for_all_workers(F f) {
   for (Worker& worker : workers) f(worker);
-  f(other_caller);
+  for (Worker& worker : other_callers) f(worker);
+  f(long_worker);
 }
 
-// Ends the kernels of one launch, if it still runs. A signal that arrives late, or in a worker of the other lane, finds
+// Ends the kernels of one launch, if it still runs. A signal that arrives late, or in a worker of another lane, finds
 // another serial and is ignored.
 static void stop_kernels(Launch& launch, unsigned serial, int code) {
   stopping.store(true);
@@ -69,7 +70,7 @@ static void leave_interrupt() {
   watching_interrupt = false;
 }
 
-// Of both lanes together: a launch that makes none is ended at the latest when the other lane's has ended.
+// Of all lanes together: a launch that makes none is ended at the latest when the others' have ended.
 static unsigned total_progress() {
   unsigned total = 0;
   for_all_workers([&](Worker& worker) { total += worker.progress.load(std::memory_order_relaxed); });

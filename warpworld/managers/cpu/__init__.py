@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from warpworld.managers.cpu.native_runtime import contents_of as contents_of
     from warpworld.managers.cpu.native_runtime import headers as headers
     from warpworld.managers.cpu.native_runtime import runtime as runtime
+    from warpworld.managers.cpu.one_by_one import OneByOne as OneByOne
     from warpworld.managers.cpu.program import CpuProgram as CpuProgram
     from warpworld.managers.cpu.refused_words import why_not_on_cpu as why_not_on_cpu
     from warpworld.managers.cpu.shipped import LEVELS as LEVELS

@@ -31,6 +31,7 @@ from warpworld.managers.cpu.host_compiler import (
 from warpworld.managers.cpu.library_source import LibrarySource
 from warpworld.managers.cpu.module import Module
 from warpworld.managers.cpu.native_runtime import contents_of, runtime
+from warpworld.managers.cpu.one_by_one import OneByOne
 from warpworld.managers.cpu.program import CpuProgram
 from warpworld.managers.cpu.refused_words import why_not_on_cpu
 from warpworld.managers.cpu.workers import MAX_WORKERS, available_cores
@@ -113,6 +114,10 @@ class CpuBackend:
     def program(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> Program:
         """Freeze steps against a sealed store."""
         return CpuProgram(steps, data, world, self.num_workers).frozen()
+
+    def one_by_one(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> OneByOne:
+        """Freeze steps that are taken for single envs, in the order in which these are sent."""
+        return OneByOne(CpuProgram(steps, data, world, self.num_workers), world.num_envs)
 
     def random_state(self) -> torch.Tensor:
         """State of torch's own generator."""

@@ -16,10 +16,11 @@ from warpworld.managers.cpu.library_source import LibrarySource, does_not_compil
 ABI = 3
 
 
-# ---- structs of cuda/cpu/abi.hpp and program.hpp --------------------------------------------------------------------
+# ---- structs of cuda/cpu/abi.hpp, program.hpp, ready.hpp and repeats.hpp -------------------------------------------
 class ErrorCode(enum.IntEnum):
     """Codes of ``ww_error_code`` that Python treats differently."""
 
+    OK = 0
     DIVERGED = 2
     DEADLOCK = 3
     INTERRUPTED = 7
@@ -56,6 +57,12 @@ NativeProgram = struct(
     **dict(context=Context, steps=POINTER, num_steps=INT, max_workers=UNSIGNED, granularity=UNSIGNED),
     **dict(max_threads=UNSIGNED, timeout_milliseconds=INT, launches=UNSIGNED, nanoseconds_per_env=ctypes.c_float),
     error=NativeError,
+)
+NativeReady = struct(
+    "NativeReady",
+    **dict(program=POINTER, num_envs=UINT64, sent=POINTER, done=POINTER, nanoseconds=POINTER),
+    **dict(sent_in=UINT64, sent_out=UINT64, done_in=UINT64, done_out=UINT64, running=UINT64),
+    waiting=ctypes.c_double,
 )
 NativeRepeats = struct("NativeRepeats", **dict(program=POINTER, times=INT, done=INT, row=POINTER))
 
@@ -112,6 +119,11 @@ def runtime() -> ctypes.CDLL:
     library.ww_run_program.restype = ctypes.c_int
     library.ww_repeat_program.argtypes = [ctypes.c_void_p]
     library.ww_repeat_program.restype = ctypes.c_int
+    for send_or_receive in (library.ww_send, library.ww_receive):
+        send_or_receive.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint]
+        send_or_receive.restype = ctypes.c_int
+    for wait in (library.ww_make_ready, library.ww_leave_ready):
+        wait.argtypes, wait.restype = [ctypes.c_void_p], ctypes.c_int
     if library.ww_abi() != ABI:
         raise BuildError(f"the cpu backend's runtime has ABI {library.ww_abi()}, expected {ABI}; empty the build cache")
     return library

@@ -42,7 +42,11 @@ from warpworld.managers.legal_actions import ActionBounds
 
 
 class CpuProgram:
-    """Steps as the runtime reads them."""
+    """Steps as the runtime reads them.
+
+    Attributes:
+        address: of the program in C's form.
+    """
 
     def __init__(self, steps: Sequence[Step], data: DataManager, world: WorldConstants, num_workers: int) -> None:
         self._run = runtime().ww_run_program
@@ -69,14 +73,14 @@ class CpuProgram:
         )
         # memory that C points to lives as long as this object
         self._keep.append(native)
-        self._address = ctypes.addressof(self._program)
-        self._repeats = [NativeRepeats(self._address, each.times, 0, data.pointer(each.row)) for each in repeats]
+        self.address = ctypes.addressof(self._program)
+        self._repeats = [NativeRepeats(self.address, each.times, 0, data.pointer(each.row)) for each in repeats]
 
     def frozen(self) -> Program:
         """Make a plain function that runs all steps for all envs in one native call; an object would be slower."""
         if self._repeats:
             return partial(self._repeat, *self._repeats)
-        run, address, explain = self._run, self._address, self._raise
+        run, address, explain = self._run, self.address, self.refuse
 
         def call() -> None:
             if run(address):
@@ -89,7 +93,12 @@ class CpuProgram:
         repeats.done = 0
         while repeats.done < repeats.times:
             if runtime().ww_repeat_program(ctypes.addressof(repeats)):
-                self._raise()
+                self.refuse()
+
+    def check_actions(self, envs: np.ndarray) -> None:
+        """Refuse illegal actions of some envs (indices), as a call does those of all."""
+        for bounds in self._bounds:
+            bounds.refuse(envs)
 
     def _native(self, step: Work, data: DataManager, world: WorldConstants) -> ctypes.Structure:
         match step:
@@ -150,15 +159,17 @@ class CpuProgram:
             is_float=data.array(step.array).dtype == "float32",
         )
 
-    def _raise(self) -> None:
+    def refuse(self) -> None:
+        """Raise what ended the latest call, once."""
         error = self._program.error
+        code, error.code = error.code, ErrorCode.OK
         # errors that have an exception of their own
-        if error.code == ErrorCode.ILLEGAL_ACTION:
+        if code == ErrorCode.ILLEGAL_ACTION:
             for bounds in self._bounds:
                 bounds.refuse()
-        if error.code == ErrorCode.INTERRUPTED:
+        if code == ErrorCode.INTERRUPTED:
             raise KeyboardInterrupt
-        if error.code == ErrorCode.NO_MEMORY:
+        if code == ErrorCode.NO_MEMORY:
             raise DeviceError(
                 f"no memory for the stacks of {self._program.max_workers} workers, {self._program.max_threads} agents "
                 "each; ask for fewer workers"
@@ -177,7 +188,7 @@ class CpuProgram:
         vector = 1 if debugging() else step.module.source.envs_at_once
         if vector > 1:
             text += f" (there or in one of the {vector - 1} envs behind it; WARPWORLD_DEBUG=1 finds it)"
-        raise self.failure(error.code, step, env, agent, self._place(step, error), text)
+        raise self.failure(code, step, env, agent, self._place(step, error), text)
 
     def failure(
         self, code: int, step: RunKernel, env: int, agent: int, place: tuple[str, int], text: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from warpworld.errors import BuildError, DeviceError
 from warpworld.managers import (
@@ -150,6 +150,10 @@ class CudaBackend:
         launches = launches_of(steps, data, world, self._idle_kernel)
         run = CudaProgram(self._gpu, self._driver, launches, data.block).frozen()
         return _checked(run, checks) if checks else run
+
+    def one_by_one(self, steps: Sequence[Step], data: DataManager, world: WorldConstants) -> NoReturn:
+        """Raise DeviceError: a launch steps all envs."""
+        raise DeviceError("device 'cuda' steps all envs in a launch; see Backend.runs_on_host")
 
     def _idle_kernel(self) -> RunKernel:
         """A kernel that does only the world's own work, with one warp per env."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import Tensor
 
-from warpworld.checking import NUM_ENVS, NUM_STEPS, Report, check_with
+from warpworld.checking import NUM_ENVS, Report, check_with
 from warpworld.config import load_config
 from warpworld.runs import Run, Which
 from warpworld.trainers.group_actors import build_actors
@@ -18,7 +18,7 @@ from warpworld.world import World
 def check_run(
     run: str | Path | Run,
     num_envs: int = NUM_ENVS,
-    steps: int = NUM_STEPS,
+    steps: int | None = None,
     seed: int = 0,
     *,
     overrides: Iterable[str] = (),
@@ -30,7 +30,7 @@ def check_run(
     Args:
         run: the run, or its folder.
         num_envs: envs to step, 2 to 1000.
-        steps: how many, 1 to 100,000.
+        steps: how many, 1 to 100,000; None as of ``check``.
         seed: of the world and of the actions drawn.
         overrides: of the run's settings, such as "env.num_taggers=8".
         greedy: take the likeliest actions instead of drawing; random ones stay random.

@@ -40,9 +40,8 @@ def print_summary(run: Run, progress: TrainingProgress, evaluations: Evaluations
     if ending:
         rows.insert(0, ("ended early", ending))
     for name, last in progress.last.items():
-        rows.append(
-            (f"{name}", f"mean return {shown(progress.first[name])} {progress.beginning}, {shown(last)} at last")
-        )
+        returns = f"mean return {shown(progress.first[name])} {progress.beginning}, {shown(last)} at last"
+        rows.append((name, f"{returns}, in {progress.of_envs[name]}" if name in progress.of_envs else returns))
     for name, best in evaluations.state.best.items():
         rows.append((f"{name}, best", f"evaluation score {shown(best.score)} after {best.env_steps:,} env steps"))
     if evaluations.state.best:

@@ -16,7 +16,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from warpworld.config import RunConfig
+from warpworld.config import RunConfig, whose_envs
 from warpworld.runs import EPISODES, RecentMean, of_episodes, own_metrics
 from warpworld.text import duration, shown, shown_metric
 from warpworld.trainers.session.remaining_time import RemainingTime
@@ -42,6 +42,7 @@ class TrainingProgress:
         timed: how many of them were timed: those that were logged or saved.
         first: each policy's first mean return of this session, see ``RecentMean``.
         last: each policy's latest mean return, likewise.
+        of_envs: the envs that each policy's mean return is of, in words, where opponents play in some.
         own: the first and the latest of each of the environment's own metrics, by heading, likewise.
     """
 
@@ -61,6 +62,7 @@ class TrainingProgress:
         self._agents = 0  # of an env; known from the first metrics on
         self.first: dict[str, float | None] = dict.fromkeys(config.policy)
         self.last: dict[str, float | None] = dict.fromkeys(config.policy)
+        self.of_envs = whose_envs(config)
         self.own: dict[str, tuple[float, float]] = {}
         self._recent: dict[str, RecentMean] = {}  # by metric, of those that are means of episodes
         self._curves = {name: Sparkline() for name in config.policy}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from warpworld.config import RunConfig
+from warpworld.config import RunConfig, whose_envs
 from warpworld.runs import Unrewarded, describe_machine
 from warpworld.trainers.processes import ALONE, ProcessGroup
 from warpworld.trainers.session.collapse import CollapseDetector
@@ -41,6 +41,9 @@ def begin_run(trainer: Trainer, directory: str | Path | None = None, path: Path 
     if run is not None:
         print(f"training {config.title} with {config.trainer.num_envs:,} envs; run folder: {run.path}", flush=True)
         _print_rounding(config.trainer)
+        of_envs = whose_envs(config)
+        if of_envs:
+            print("mean returns: " + "; ".join(f"{name} in {text}" for name, text in of_envs.items()), flush=True)
     return run
 
 

@@ -1,0 +1,1 @@
+"""`warpworld eval`: how a run's policies play."""
