@@ -126,7 +126,7 @@ def test_parts_by_a_parameter_of_many_values(tmp_path: Path) -> None:
 def test_results_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = untrained(tmp_path, "tests.trainers.levels:Levels", ["climber"])
     assert main(["eval", str(run.path), "--episodes", "1", "--by", "level", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)["climber"]
+    found = json.loads(capsys.readouterr().out)["policies"]["climber"]
     assert found["mean_return"] == 1.0 and found["confidence"] is None and found["mean_return/level=1"] == 1.0
 
 
