@@ -1,7 +1,7 @@
 """Builds a wheel that brings kernels compiled, so that packaged configurations train without a compiler.
 
-`make wheel` calls it. Each packaged configuration is trained for one rollout and checked. What that asks the compiler
-for is compiled again for processors of each level, into the folder ``warpworld/prebuilt`` of a copy of the tree, and
+`make wheel` calls it. Each packaged configuration is trained for one rollout and checked, and each pretrained policy is
+watched. What that asks the compiler for is compiled again for processors of each level, into the folder ``warpworld/prebuilt`` of a copy of the tree, and
 the wheel is made of that copy. For another machine than this one, name its compiler with --compiler.
 """
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from warpworld.cli import main as warpworld
 from warpworld.config import load_config
 from warpworld.managers.cpu import LEVELS, Level, LibrarySource, recorded_libraries
-from warpworld.packaged import packaged_configs
+from warpworld.packaged import PRETRAINED, packaged_configs, pretrained_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "warpworld", "configs")
@@ -64,11 +64,13 @@ def compile_for(config: str, order: Order) -> tuple[str, int]:
 
 
 def libraries_of(config: str, folder: Path, checks: bool) -> list[LibrarySource]:
-    """The libraries that a configuration asks for while it trains for a rollout in a folder, and is checked."""
-    trainer = load_config(config).trainer
-    commands = [["train", config, f"trainer.total_env_steps={trainer.num_envs * trainer.num_steps}"]]
-    if checks:
-        commands.append(["check", config, "--steps", "2"])
+    """The libraries that a configuration, or a pretrained policy, asks for by the commands below, run in a folder."""
+    if config.startswith(PRETRAINED):
+        commands = [["watch", config, "--episodes", "1"]]
+    else:
+        trainer = load_config(config).trainer
+        commands = [["train", config, f"trainer.total_env_steps={trainer.num_envs * trainer.num_steps}"]]
+        commands += [["check", config, "--steps", "2"]] if checks else []
     with recorded_libraries() as libraries, contextlib.chdir(folder):
         for words in commands:
             printed = io.StringIO()
@@ -147,7 +149,7 @@ def build_wheel(tree: Path, machine: str, dist: Path) -> Path:
 def main() -> int:
     """Build the wheel into a folder, and print its size."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("configs", nargs="*", help="packaged configurations (default: all)")
+    parser.add_argument("configs", nargs="*", help="configurations and pretrained:NAME (default: all)")
     parser.add_argument("--levels", nargs="+", choices=[level.name for level in LEVELS], help="default: all of x86-64")
     parser.add_argument("--compiler", default="", help="a cross compiler, such as aarch64-linux-gnu-g++")
     parser.add_argument("--no-checks", action="store_true", help="leave out what `warpworld check` runs")
@@ -159,7 +161,8 @@ def main() -> int:
     names = asked.levels or [level.name for level in LEVELS if level.machine == "x86_64"]
     levels = tuple(level for level in LEVELS if level.name in names)
     (machine,) = {level.machine for level in levels}
-    configs = asked.configs or [name for name in packaged_configs() if name not in LEFT_OUT]
+    trained = [PRETRAINED + name for name in pretrained_runs()]
+    configs = asked.configs or [*(name for name in packaged_configs() if name not in LEFT_OUT), *trained]
     with copied_tree() as tree:
         order = Order(tree / "warpworld" / "prebuilt", levels, asked.compiler, not asked.no_checks)
         compile_all(configs, order, asked.jobs)
