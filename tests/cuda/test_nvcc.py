@@ -56,6 +56,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
     "hanabi": [{}, {"players": 5}, {"other_play": True}],
+    "hide_and_seek": [{}, {"hiders": 3, "seekers": 3, "boxes": 3, "doors": 2}],
     "kuhn_poker": [{}],
     "leduc_poker": [{}],
     "minatar_asterix": [{}],
@@ -107,9 +108,9 @@ PACKED = {
     "epidemic": "2, with ten lanes left over",
     "minatar_seaquest": "32, with loops over a grid of their own",
 }
-# Of these a warp holds one env at most: they have many agents, or kernels that see with more threads than agents. The
-# other kernels of the latter are packed.
-NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "point_goal", "waypoint")
+# Of these a warp holds one env at most: they have many agents, kernels that see with more threads than agents, or kernels
+# of a single lane. The other kernels of those that see are packed.
+NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "hide_and_seek", "point_goal", "waypoint")
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
 # Sizes whose kernels are those of another size with other numbers.
 LIKE_ANOTHER: list[dict[str, Any]] = [

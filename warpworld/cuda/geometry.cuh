@@ -41,4 +41,31 @@ WW_FUNCTION bool touch(const Segment& wall, const Segment& line) {
   return !on_one_side(cross(along, line.a - wall.a), cross(along, line.b - wall.a));
 }
 
+// With sides along the axes.
+struct Rectangle {
+  float2 centre, half;  // half its width and height
+};
+WW_FUNCTION Rectangle rectangle(float4 at) { return Rectangle{make_float2(at.x, at.y), make_float2(at.z, at.w)}; }
+
+// What an axis leaves of the part first .. last of a segment: that between `near` and `far`, from its first end `from`,
+// which goes `way` along the axis.
+WW_FUNCTION void cut_slab(float from, float way, float near, float far, float& first, float& last) {
+  if (way == 0.0f) {  // along the other axis: all of it or nothing
+    if (from < near || from > far) last = -1.0f;
+    return;
+  }
+  const float one = (near - from) / way, two = (far - from) / way;
+  first = larger(first, smaller(one, two));
+  last = smaller(last, larger(one, two));
+}
+
+// Whether a segment goes through the inside of a rectangle (slabs, Kay and Kajiya 1986).
+WW_FUNCTION bool cuts(const Rectangle& across, const Segment& line) {
+  const float2 low = across.centre - across.half, high = across.centre + across.half, way = line.b - line.a;
+  float first = 0.0f, last = 1.0f;
+  cut_slab(line.a.x, way.x, low.x, high.x, first, last);
+  cut_slab(line.a.y, way.y, low.y, high.y, first, last);
+  return first < last;
+}
+
 }  // namespace plane
