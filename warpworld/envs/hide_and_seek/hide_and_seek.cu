@@ -8,10 +8,11 @@
 // One lane of an env moves its bodies, see <bodies.cuh>; its lanes share the looking.
 #include "hide_and_seek.cuh"
 #include "rooms.cuh"
+#include "scripts.cuh"
 
 constexpr float SECONDS = 0.1f;    // of a step
 constexpr int SUBSTEPS = 2;
-constexpr float JOINT_LENGTH = 0.5f, JOINT_FORCE = 60.0f;  // beyond these a hold breaks: metres, newtons
+constexpr float JOINT_LENGTH = 0.5f, JOINT_FORCE = 60.0f;  // beyond these a hold breaks: metres (reach is at most as long), newtons
 
 // Of an episode.
 struct Counts {
@@ -210,4 +211,38 @@ extern "C" __global__ void start(Store store, Rules rules, Starts starts, Counts
   counts.doors_open[env] = (float)DOORS;
   counts.num_locked[env] = counts.locks[env] = counts.seeker_locks[env] = 0;
   counts.seeker_unlocks[env] = counts.holds_broken[env] = 0;
+}
+
+// ---- scripts ---------------------------------------------------------------------------------------------------------
+//
+// A seeker that runs after the nearest hider in sight; while there is none, it goes from door to door.
+extern "C" __global__ void search(Played played, Store store, const bool* in_sight, const int* timestep, float side) {
+  if (!plays(played, agent_id())) return;
+  const Bodies all = bodies_of(store);
+  const int agent = agent_id();
+  const int hider = nearest_in_sight(all, in_sight + agent_index() * BODIES, agent, 0, HIDER_COUNT);
+  const float2 to = hider != NOTHING ? all.position[hider] : place_to_search(store, all, side, agent, timestep[env_id()]);
+  const float2 here = all.position[agent];
+  walk(outputs_of(played, agent), step_towards(to.x - here.x), step_towards(to.y - here.y));
+}
+
+// A hider that runs from the nearest seeker in sight, wherever there is room; while there is none, it stays.
+extern "C" __global__ void flee(Played played, Store store, const bool* in_sight, float side) {
+  if (!plays(played, agent_id())) return;
+  using namespace plane;
+  const Bodies all = bodies_of(store);
+  const int agent = agent_id();
+  const int seeker = nearest_in_sight(all, in_sight + agent_index() * BODIES, agent, SEEKER_FIRST, SEEKER_COUNT);
+  int best_x = 0, best_y = 0;
+  float farthest = seeker == NOTHING ? INFINITY : length(all.position[agent] - all.position[seeker]);
+  for (int choice = 0; choice < 9; ++choice) {
+    const int x = choice % 3 - 1, y = choice / 3 - 1;
+    const float2 place = all.position[agent] + LOOK_AHEAD * make_float2((float)x, (float)y);
+    const float away = seeker == NOTHING ? 0.0f : length(place - all.position[seeker]);
+    if (!(away > farthest) || !is_free(store, all, side, agent, place)) continue;
+    farthest = away;
+    best_x = x;
+    best_y = y;
+  }
+  walk(outputs_of(played, agent), best_x, best_y);
 }

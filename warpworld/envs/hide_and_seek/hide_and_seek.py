@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, register
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
 from warpworld.errors import DeclarationError
 
 OWN, ABOUT_AGENT, ABOUT_BOX = 8, 5, 8  # numbers in an observation
@@ -56,13 +56,14 @@ class HideAndSeek(Environment):
         door_width: Length = 0.6  # metres
         top_speed: Annotated[float, Range(above=0, high=10)] = 2.0  # of agents, metres a second; a step is 0.1 s
         box_mass: Annotated[float, Range(above=0, high=1e6)] = 1.0  # kilograms; an agent has 1
-        reach: Length = 0.2  # metres from an agent to a box that it can hold or lock
+        reach: Annotated[float, Range(above=0, high=0.5)] = 0.2  # metres from an agent to a box that it can hold or lock
         episode_length: Annotated[int, Range(1, 2**31 - 1)] = 80  # steps until the time limit
         preparation: Annotated[int, Range(1, 2**31 - 1)] = 32  # of these, in which seekers do nothing
         near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
         start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
         hiders_start_inside: bool = True  # the room; false: anywhere
         seekers_lock: bool = True  # whether seekers can lock boxes, too
+        central_critics: bool = False  # critics read the state of the whole env; false: what agents observe
 
         def __post_init__(self) -> None:
             Range(1, self.episode_length - 1).check("preparation", self.preparation)
@@ -88,10 +89,11 @@ class HideAndSeek(Environment):
                     f"door_width={self.door_width}: expected at most {2 * (cell * (0.5 - OFF_MIDDLE) + HALF_WALL):.3g} m "
                     f"in an arena of side={self.side}, or doors would leave the room's walls"
                 )
-            inside = self.hiders if self.hiders_start_inside else 0
-            near = min(self.boxes, self.doors)  # boxes near a door have two cells
-            Range(1, IN_ROOM - inside - near).check("boxes", self.boxes, f", as the room has {IN_ROOM} cells for starts")
-            outside = CELLS - IN_ROOM - self.hiders + inside
+            near, why = min(self.boxes, self.doors), f", as the room has {IN_ROOM} cells for starts"  # such boxes have two
+            if self.hiders_start_inside:
+                Range(1, IN_ROOM - 2).check("hiders", self.hiders, why)
+            Range(1, IN_ROOM - near - (self.hiders if self.hiders_start_inside else 0)).check("boxes", self.boxes, why)
+            outside = CELLS - IN_ROOM - (0 if self.hiders_start_inside else self.hiders)
             Range(1, outside).check("seekers", self.seekers, f", as there are {CELLS - IN_ROOM} cells outside the room")
 
     def groups(self) -> Sequence[Group]:
@@ -99,10 +101,9 @@ class HideAndSeek(Environment):
         p = self.params
         size = OWN + ABOUT_AGENT * (self._agents - 1) + ABOUT_BOX * p.boxes + 2 * p.doors
         seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
-        return [
-            Group("hider", p.hiders, seen, action, critic_input="state"),
-            Group("seeker", p.seekers, seen, action, critic_input="state"),
-        ]
+        state = "state" if p.central_critics else None
+        sizes = {"hider": p.hiders, "seeker": p.seekers}
+        return [Group(name, number, seen, action, critic_input=state) for name, number in sizes.items()]
 
     @property
     def _agents(self) -> int:
@@ -147,6 +148,10 @@ class HideAndSeek(Environment):
     def resets(self) -> Sequence[Phase | Kernel]:
         """Lay out an episode, and look around."""
         return [_alone("start"), self._look]
+
+    def scripts(self) -> Mapping[str, Script]:
+        """search: a seeker that looks in at the doors; flee: a hider that runs from the seekers that it sees."""
+        return {"search": "search", "flee": "flee"}
 
     @property
     def _look(self) -> Kernel:
