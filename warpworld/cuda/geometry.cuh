@@ -1,7 +1,14 @@
-// Vectors of the plane, as float2; in a namespace, so that they do not clash with an author's own operators.
+// Vectors of the plane, as float2, segments and rectangles; in a namespace, so that they do not clash with an author's own
+// operators.
 #pragma once
 
 #include "warpworld.cuh"
+
+// Line walls of an env.
+struct Walls {
+  const float4* ends;  // x0, y0, x1, y1 of each
+  int count;
+};
 
 namespace plane {
 
@@ -39,6 +46,21 @@ WW_FUNCTION bool touch(const Segment& wall, const Segment& line) {
   const float2 along = wall.b - wall.a, way = line.b - line.a;
   if (on_one_side(cross(way, wall.a - line.a), cross(way, wall.b - line.a))) return false;
   return !on_one_side(cross(along, line.a - wall.a), cross(along, line.b - wall.a));
+}
+
+// Whether a wall touches the box between two corners, with sides along the axes.
+WW_FUNCTION bool is_near(float4 ends, float2 low, float2 high) {
+  return smaller(ends.x, ends.z) <= high.x && larger(ends.x, ends.z) >= low.x && smaller(ends.y, ends.w) <= high.y &&
+         larger(ends.y, ends.w) >= low.y;
+}
+
+// Whether any wall touches a line.
+WW_FUNCTION bool is_blocked(const Walls& walls, const Segment& line) {
+  const float2 low = make_float2(smaller(line.a.x, line.b.x), smaller(line.a.y, line.b.y));
+  const float2 high = make_float2(larger(line.a.x, line.b.x), larger(line.a.y, line.b.y));
+  for (int i = 0; i < walls.count; ++i)
+    if (is_near(walls.ends[i], low, high) && touch(segment(walls.ends[i]), line)) return true;
+  return false;
 }
 
 // With sides along the axes.

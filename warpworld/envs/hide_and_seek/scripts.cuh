@@ -9,7 +9,7 @@
 constexpr int PATROL = 25;         // steps in which a seeker is after one door, or the quarter opposite the room
 constexpr float NEAR_DOOR = 0.7f;  // metres from a door at which it goes in
 constexpr float CLOSE = 0.1f;      // metres off its target that an agent leaves uncorrected along an axis
-constexpr float LOOK_AHEAD = 0.4f; // metres that a hider looks ahead
+constexpr float LOOK_AHEAD = 0.2f; // metres that a hider looks ahead: less than a wall with an agent on both of its sides
 
 // The nearest of some agents that another one sees, or NOTHING.
 __device__ int nearest_in_sight(const Bodies& all, const bool* in_sight, int agent, int first, int count) {
