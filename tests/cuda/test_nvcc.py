@@ -56,7 +56,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
     "hanabi": [{}, {"players": 5}, {"other_play": True}],
-    "hide_and_seek": [{}, {"hiders": 3, "seekers": 3, "boxes": 3, "doors": 2}],
+    "hide_and_seek": [{}, {"hiders": 3, "seekers": 3, "boxes": 3, "doors": 2, "lidar_rays": 30}],
     "kuhn_poker": [{}],
     "leduc_poker": [{}],
     "minatar_asterix": [{}],

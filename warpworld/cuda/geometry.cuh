@@ -69,6 +69,15 @@ struct Rectangle {
 };
 WW_FUNCTION Rectangle rectangle(float4 at) { return Rectangle{make_float2(at.x, at.y), make_float2(at.z, at.w)}; }
 
+// Its sides as four line walls, counterclockwise: what cameras see of a box.
+WW_FUNCTION void put_sides(const Rectangle& box, float4* ends) {
+  const float2 low = box.centre - box.half, high = box.centre + box.half;
+  ends[0] = make_float4(low.x, low.y, high.x, low.y);
+  ends[1] = make_float4(high.x, low.y, high.x, high.y);
+  ends[2] = make_float4(high.x, high.y, low.x, high.y);
+  ends[3] = make_float4(low.x, high.y, low.x, low.y);
+}
+
 // What an axis leaves of the part first .. last of a segment: that between `near` and `far`, from its first end `from`,
 // which goes `way` along the axis.
 WW_FUNCTION void cut_slab(float from, float way, float near, float far, float& first, float& last) {

@@ -227,6 +227,17 @@ def test_what_a_hider_observes_of_a_box() -> None:
     assert world["observations"][0, 0, 26:31].tolist() == [1, 1, 0, 0, 0]
 
 
+def test_a_lidar_measures_what_is_nearest_instead_of_a_list_of_entities() -> None:
+    """Rays to the east, north, west and south of a hider, of itself 8 numbers and of the door 2 before them."""
+    world = make(lidar_rays=4, lists_entities=False, preparation=1)
+    world["position"][0] = torch.tensor([[4.0, 2.0], [4.0, 0.5], [1.0, 1.0], [3.3, 2.0], [5.0, 2.0]])
+    act(world)
+    rays = world["observations"][0, 0, 10:].view(4, 4)
+    ways = torch.tensor([0.6, 0.95, 0.55, 1.35])  # a box, the wall, a seeker, a hider
+    assert rays[:, 0].tolist() == pytest.approx((1 - ways / 6).tolist(), abs=1e-5)
+    assert rays[:, 1:].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
 def test_the_state_has_all_bodies() -> None:
     world = make(5, central_critics=True)
     random = np.random.default_rng(4)

@@ -6,6 +6,8 @@
 // who sees whom, and writes what agents observe; `score` pays, and ends episodes. `start` begins one, and `look` follows it.
 //
 // One lane of an env moves its bodies, see <bodies.cuh>; its lanes share the looking.
+#include <lidar.cuh>
+
 #include "hide_and_seek.cuh"
 #include "rooms.cuh"
 #include "scripts.cuh"
@@ -26,6 +28,7 @@ struct Views {
   bool* action_mask;
   float* state;
   bool* in_sight;
+  const float2* rays;  // directions of the lidar
 };
 
 // ---- motion ----------------------------------------------------------------------------------------------------------
@@ -76,23 +79,28 @@ struct Row {
   }
 };
 
-// What an agent observes of itself, the other agents, its own side first, the boxes and the doors. What it does not see
-// is 0, and so is the flag before it.
-__device__ void write_row(const Store& store, const Rules& rules, const Views& views, const Bodies& all, int agent,
-                          int time) {
+// What the lidar of an agent measures: along each ray how near something is, and whether it is a box, an agent of its own
+// side, or one of the other side.
+__device__ void write_echoes(const Store& store, const Rules& rules, const Views& views, const Bodies& all, int agent,
+                             Row& row) {
+  const Arena arena = arena_of(store, rules.side);
+  for (int ray = 0; ray < LIDAR_RAYS; ++ray) {
+    const Echo echo = cast(all, arena, agent, views.rays[ray]);
+    const bool is_agent = echo.object >= 0 && echo.object < NUM_AGENTS;
+    row.add(1.0f - plane::smaller(echo.distance / rules.side, 1.0f));
+    row.add((float)(echo.object >= NUM_AGENTS));
+    row.add((float)(is_agent && team_of(echo.object) == team_of(agent)));
+    row.add((float)(is_agent && team_of(echo.object) != team_of(agent)));
+  }
+}
+
+// What an agent observes of the other agents, its own side first, and of the boxes. What it does not see is 0, and so is
+// the flag before it.
+__device__ void write_entities(const Rules& rules, const Bodies& all, const bool* in_sight, int agent, Row& row) {
   using namespace plane;
-  const int i = env_id() * NUM_AGENTS + agent, team = team_of(agent);
-  const bool* in_sight = views.in_sight + i * BODIES;
   const float scale = 1.0f / rules.side, per_speed = 1.0f / rules.top_speed;
   const float2 here = all.position[agent];
-  const bool is_seen = is_hider(agent) ? sees_any(in_sight, SEEKER_FIRST, SEEKER_COUNT) : sees_any(in_sight, 0, HIDER_COUNT);
-  Row row{views.observations + i * OBSERVATION_SIZE};
-  row.add(make_float2(2.0f * here.x - rules.side, 2.0f * here.y - rules.side), scale);
-  row.add(all.velocity[agent], per_speed);
-  row.add((float)(all.held[agent] != NOTHING));
-  row.add((float)max(rules.preparation - time, 0) / (float)max(rules.preparation, 1));
-  row.add((float)time / (float)rules.episode_length);
-  row.add((float)is_seen);
+  const int team = team_of(agent);
   for (int turn = 0; turn < NUM_AGENTS; ++turn) {
     const int other = is_hider(agent) ? turn : (turn + HIDER_COUNT) % NUM_AGENTS;
     if (other == agent) continue;
@@ -112,7 +120,27 @@ __device__ void write_row(const Store& store, const Rules& rules, const Views& v
     row.add((float)(holder == agent));
     row.add((float)(visible && holder != agent && holder != NOTHING));
   }
+}
+
+// What an agent observes: itself, others, the doors, and what its lidar measures.
+__device__ void write_row(const Store& store, const Rules& rules, const Views& views, const Bodies& all, int agent,
+                          int time) {
+  using namespace plane;
+  const int i = env_id() * NUM_AGENTS + agent;
+  const bool* in_sight = views.in_sight + i * BODIES;
+  const float scale = 1.0f / rules.side;
+  const float2 here = all.position[agent];
+  const bool is_seen = is_hider(agent) ? sees_any(in_sight, SEEKER_FIRST, SEEKER_COUNT) : sees_any(in_sight, 0, HIDER_COUNT);
+  Row row{views.observations + i * OBSERVATION_SIZE};
+  row.add(make_float2(2.0f * here.x - rules.side, 2.0f * here.y - rules.side), scale);
+  row.add(all.velocity[agent], 1.0f / rules.top_speed);
+  row.add((float)(all.held[agent] != NOTHING));
+  row.add((float)max(rules.preparation - time, 0) / (float)max(rules.preparation, 1));
+  row.add((float)time / (float)rules.episode_length);
+  row.add((float)is_seen);
+  if (LISTS_ENTITIES) write_entities(rules, all, in_sight, agent, row);
   for (int door = 0; door < DOORS; ++door) row.add(store.door[env_id() * DOORS + door] - here, scale);
+  write_echoes(store, rules, views, all, agent, row);
 }
 
 // Allows what can have an effect: in the preparation seekers do nothing.

@@ -17,7 +17,7 @@ from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
 from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
 from warpworld.errors import DeclarationError
 
-OWN, ABOUT_AGENT, ABOUT_BOX = 8, 5, 8  # numbers in an observation
+OWN, ABOUT_AGENT, ABOUT_BOX, ABOUT_RAY = 8, 5, 8, 4  # numbers in an observation
 HALF_WALL, MARGIN, OFF_MIDDLE = 0.05, 0.01, 0.15  # as in the kernel files
 CELLS, IN_ROOM = 27, 9  # in which bodies start, one in each
 LOCKED_BY = ("grid", "hider", "seeker")  # colours of boxes: free, or of the team that has locked them
@@ -38,7 +38,7 @@ class HideAndSeek(Environment):
     """
 
     source = "hide_and_seek.cu"
-    compile_time = ("boxes", "doors")
+    compile_time = ("boxes", "doors", "lists_entities", "lidar_rays")
     per_env = ("start_away",)
 
     @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class HideAndSeek(Environment):
         start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
         hiders_start_inside: bool = True  # the room; false: anywhere
         seekers_lock: bool = True  # whether seekers can lock boxes, too
+        lists_entities: bool = True  # agents observe each agent and box in sight
+        lidar_rays: Annotated[int, Range(0, 360)] = 0  # all round, along which they observe what is nearest
         central_critics: bool = False  # critics read the state of the whole env; false: what agents observe
 
         def __post_init__(self) -> None:
@@ -99,7 +101,8 @@ class HideAndSeek(Environment):
     def groups(self) -> Sequence[Group]:
         """Hiders, then seekers."""
         p = self.params
-        size = OWN + ABOUT_AGENT * (self._agents - 1) + ABOUT_BOX * p.boxes + 2 * p.doors
+        entities = ABOUT_AGENT * (self._agents - 1) + ABOUT_BOX * p.boxes if p.lists_entities else 0
+        size = OWN + entities + 2 * p.doors + ABOUT_RAY * p.lidar_rays
         seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
         state = "state" if p.central_critics else None
         sizes = {"hider": p.hiders, "seeker": p.seekers}
@@ -115,6 +118,7 @@ class HideAndSeek(Environment):
         of_boxes = [False] * self._agents + [True] * p.boxes
         shape = [[p.box_half] * 2 if is_box else [p.radius, 0.0] for is_box in of_boxes]
         mass = [p.box_mass if is_box else 1.0 for is_box in of_boxes]
+        turns = 2 * np.pi * np.arange(max(p.lidar_rays, 1)) / max(p.lidar_rays, 1)
         state = 5 * self._agents + 6 * p.boxes + 2 * p.doors + 2
         return [
             Array("position", "float32", (bodies, 2), per="env", bounds=(0.0, p.side), doc="metres"),
@@ -129,6 +133,7 @@ class HideAndSeek(Environment):
             _constant("shape", shape, "half a box's size, or a radius and 0, metres"),
             _constant("mass", mass, "kilograms"),
             _constant("drag", [10.0] * bodies, "1 / seconds: half of a velocity stays for a step"),
+            _constant("rays", np.stack([np.cos(turns), np.sin(turns)], 1), "directions of the lidar"),
             _counted("hidden", "float32", "share of the steps after the preparation in which no hider was seen"),
             _counted("covered", "float32", "hiders in the room and boxes in all doors, after the preparation"),
             _counted("sealed", "float32", "the same, and hiders have locked the boxes"),
