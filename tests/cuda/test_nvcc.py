@@ -108,8 +108,8 @@ PACKED = {
     "epidemic": "2, with ten lanes left over",
     "minatar_seaquest": "32, with loops over a grid of their own",
 }
-# Of these a warp holds one env at most: they have many agents, kernels that see with more threads than agents, or kernels
-# of a single lane. The other kernels of those that see are packed.
+# Of these a warp holds one env at most: they have many agents, kernels that see with more threads than agents, or
+# kernels of a single lane. The other kernels of those that see are packed.
 NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "hide_and_seek", "point_goal", "waypoint")
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
 # Sizes whose kernels are those of another size with other numbers.

@@ -70,7 +70,8 @@ class Oracle:
         middle, half, radius = middle[row, other], half[row, other], radius[row, other]
         step = 1e-6
         slopes = [
-            gaps(self.x[:, body] + step * e, half, radius, middle) - gaps(self.x[:, body] - step * e, half, radius, middle)
+            gaps(self.x[:, body] + step * e, half, radius, middle)
+            - gaps(self.x[:, body] - step * e, half, radius, middle)
             for e in np.eye(2)
         ]
         slope = -np.stack(slopes, -1) / (2 * step)

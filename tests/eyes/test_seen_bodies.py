@@ -17,7 +17,9 @@ SOURCE = Path(__file__).parent / "seen_bodies.cu"
 RAYS = 64
 
 
-def stepped(kernel: str, num_agents: int, envs: int, constants: dict[str, int], arrays: dict[str, Any], *made: Array) -> World:
+def stepped(
+    kernel: str, num_agents: int, envs: int, constants: dict[str, int], arrays: dict[str, Any], *made: Array
+) -> World:
     """A world after one step of a kernel, which reads ``arrays`` (envs, ...)."""
     given = [
         Array(name, "float32", np.shape(values)[1:], per="env", initial=np.asarray(values, np.float32), on_reset="keep")

@@ -16,7 +16,13 @@ from warpworld.errors import DeclarationError
 TINY: dict[str, Any] = dict(episode_length=12, preparation=4)
 MANY: dict[str, Any] = dict(hiders=3, seekers=3, boxes=4, doors=2, random_rooms=True, hiders_start_inside=False)
 STILL, HOLD, LOCK, UNLOCK = (1, 1, 0, 0), (1, 1, 1, 0), (1, 1, 0, 1), (1, 1, 0, 2)
-PLACES = [[4.5, 1.5], [5.5, 0.5], [1.0, 1.0], [1.0, 5.0], [4.0, 1.5]]  # hiders, seekers, and a box beside the first hider
+PLACES = [
+    [4.5, 1.5],
+    [5.5, 0.5],
+    [1.0, 1.0],
+    [1.0, 5.0],
+    [4.0, 1.5],
+]  # hiders, seekers, and a box beside the first hider
 
 
 def make(num_envs: int = 1, **params: Any) -> World:
@@ -208,7 +214,9 @@ def test_what_a_seeker_observes() -> None:
     act(world, STILL, STILL, (2, 1, 0, 0))
     seen, place, sight = (world[name][0].numpy() for name in ("observations", "position", "in_sight"))
     row, here = seen[2], place[2]
-    assert row[:8] == pytest.approx([*(here / 3 - 1), *(world["velocity"][0, 2].numpy() / 2), 0, 0, 1 / 12, float(sight[2, :2].any())])
+    assert row[:8] == pytest.approx(
+        [*(here / 3 - 1), *(world["velocity"][0, 2].numpy() / 2), 0, 0, 1 / 12, float(sight[2, :2].any())]
+    )
     for start, other in ((8, 3), (13, 0), (18, 1)):  # its own side first
         about = [1.0, *((place[other] - here) / 6), *(world["velocity"][0, other].numpy() / 2)]
         assert row[start : start + 5] == pytest.approx(np.array(about) * sight[2, other], abs=1e-6)

@@ -10,7 +10,13 @@ from tests.scripts import script_outputs
 from warpworld import World
 
 SIZES = (3, 3, 2, 3)
-BESIDE = [[1.0, 5.0], [2.0, 5.0], [1.0, 1.0], [2.0, 1.0], [5.5, 2.5]]  # hiders above, seekers beside the room, a box in it
+BESIDE = [
+    [1.0, 5.0],
+    [2.0, 5.0],
+    [1.0, 1.0],
+    [2.0, 1.0],
+    [5.5, 2.5],
+]  # hiders above, seekers beside the room, a box in it
 
 
 def make(num_envs: int, places: list[list[float]] | None = None, **params: int) -> World:

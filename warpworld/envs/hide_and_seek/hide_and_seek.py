@@ -56,7 +56,9 @@ class HideAndSeek(Environment):
         door_width: Length = 0.6  # metres
         top_speed: Annotated[float, Range(above=0, high=10)] = 2.0  # of agents, metres a second; a step is 0.1 s
         box_mass: Annotated[float, Range(above=0, high=1e6)] = 1.0  # kilograms; an agent has 1
-        reach: Annotated[float, Range(above=0, high=0.5)] = 0.2  # metres from an agent to a box that it can hold or lock
+        reach: Annotated[float, Range(above=0, high=0.5)] = (
+            0.2  # metres from an agent to a box that it can hold or lock
+        )
         episode_length: Annotated[int, Range(1, 2**31 - 1)] = 80  # steps until the time limit
         preparation: Annotated[int, Range(1, 2**31 - 1)] = 32  # of these, in which seekers do nothing
         near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
@@ -83,15 +85,19 @@ class HideAndSeek(Environment):
             widest = 2 * max(self.box_half, self.radius) + 2 * MARGIN
             if cell < widest:
                 raise DeclarationError(
-                    f"side={self.side}: cells in which bodies start are {cell:.3g} m wide and bodies {widest:.3g} m with "
-                    "their margin, so that they would overlap; raise side, or lower box_half or radius"
+                    f"side={self.side}: cells in which bodies start are {cell:.3g} m wide and bodies {widest:.3g} m "
+                    "with their margin, so that they would overlap; raise side, or lower box_half or radius"
                 )
-            if cell * (0.5 - OFF_MIDDLE) + HALF_WALL < 0.5 * self.door_width:
+            widest_door = 2 * (cell * (0.5 - OFF_MIDDLE) + HALF_WALL)
+            if widest_door < self.door_width:
                 raise DeclarationError(
-                    f"door_width={self.door_width}: expected at most {2 * (cell * (0.5 - OFF_MIDDLE) + HALF_WALL):.3g} m "
-                    f"in an arena of side={self.side}, or doors would leave the room's walls"
+                    f"door_width={self.door_width}: expected at most {widest_door:.3g} m in an arena of "
+                    f"side={self.side}, or doors would leave the room's walls"
                 )
-            near, why = min(self.boxes, self.doors), f", as the room has {IN_ROOM} cells for starts"  # such boxes have two
+            near, why = (
+                min(self.boxes, self.doors),
+                f", as the room has {IN_ROOM} cells for starts",
+            )  # such boxes have two
             if self.hiders_start_inside:
                 Range(1, IN_ROOM - 2).check("hiders", self.hiders, why)
             Range(1, IN_ROOM - near - (self.hiders if self.hiders_start_inside else 0)).check("boxes", self.boxes, why)
@@ -168,14 +174,15 @@ class HideAndSeek(Environment):
         x, y = place.T
         marks: list[Mark] = [
             Rectangles(0.0, 0.0, p.side, p.side, fill="ground", outline="muted", line_width=0.05),
-            Rectangles(*(wall[:, :2] - wall[:, 2:]).T, *(2 * wall[:, 2:]).T, fill="ink"),
+            Rectangles(wall[:, 0] - wall[:, 2], wall[:, 1] - wall[:, 3], 2 * wall[:, 2], 2 * wall[:, 3], fill="ink"),
         ]
         for team, fill in enumerate(LOCKED_BY):
             boxes = self._agents + np.flatnonzero(arrays["locked"][self._agents :] == team)
-            low, size = place[boxes] - p.box_half, 2 * p.box_half
-            marks.append(Rectangles(*low.T, size, size, fill=fill, outline="ink", line_width=0.04, opacity=0.7))
-        sights = np.argwhere(arrays["in_sight"][p.hiders :, : p.hiders])
-        marks.append(_lines(place, sights + [p.hiders, 0], "alarm", 0.03))
+            left, bottom = (place[boxes] - p.box_half).T
+            size = 2 * p.box_half
+            marks.append(Rectangles(left, bottom, size, size, fill=fill, outline="ink", line_width=0.04, opacity=0.7))
+        seekers, hiders = np.nonzero(arrays["in_sight"][p.hiders :, : p.hiders])
+        marks.append(_lines(place, np.stack([p.hiders + seekers, hiders], 1), "alarm", 0.03))
         holders = np.flatnonzero(arrays["held"] >= 0)
         marks.append(_lines(place, np.stack([holders, arrays["held"][holders]], 1), "ink", 0.06))
         marks.append(Discs(x[: p.hiders], y[: p.hiders], p.radius, fill="hider"))
