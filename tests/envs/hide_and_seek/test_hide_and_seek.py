@@ -152,6 +152,16 @@ def test_a_box_is_held_locked_and_unlocked_by_its_own_team_alone() -> None:
     assert [world[name].item() for name in ("locks", "seeker_locks", "seeker_unlocks")] == [2, 1, 1]
 
 
+def test_seekers_may_be_kept_from_locking() -> None:
+    for allowed in (True, False):
+        world = make(preparation=1, seekers_lock=allowed)
+        world["position"][0] = torch.tensor([[5.5, 0.5], [5.5, 1.0], [4.5, 1.5], [1.0, 5.0], [4.0, 1.5]])
+        act(world)
+        assert world["action_mask"][0, 2, 9].item() == allowed
+        act(world, STILL, STILL, LOCK)
+        assert world["locked"][0, 4].item() == 2 * allowed
+
+
 def test_masks_allow_what_has_an_effect() -> None:
     """Whatever is forbidden changes neither joints nor locks, and whatever is allowed does."""
     world, random = make(64, **MANY, reach=0.45), np.random.default_rng(2)

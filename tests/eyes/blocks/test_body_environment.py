@@ -59,6 +59,13 @@ def test_an_agent_pushes_holds_and_locks_for_its_team() -> None:
     assert world["locked"][0, 2].item() == 0
 
 
+def test_an_agent_holds_the_nearest_body_that_is_no_agent() -> None:
+    near, nearer = Body((1.35, 1.0), radius=0.1), Body((1.0, 1.32), radius=0.1)
+    world = made(AGENTS[0], Body((0.55, 1.0), radius=0.2), near, nearer)
+    act(world, HOLD)
+    assert world["held"][0].tolist() == [3, -1, -1, -1]
+
+
 def test_what_an_agent_senses() -> None:
     world = made(lidar_rays=4)
     act(world, HOLD)
