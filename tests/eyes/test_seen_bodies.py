@@ -99,7 +99,7 @@ def test_lidar_measures_walls_boxes_and_discs() -> None:
         first, second = np.sort(ways, 0)[:2]
         clear = second - first > 1e-3
         thing = ways.argmin(0)
-        found, distance = world["object"][env].numpy(), world["distance"][env].numpy()
+        found, distance = world["object"][env].cpu().numpy(), world["distance"][env].cpu().numpy()
         off = np.abs(distance - first) > 1e-4 * np.maximum(first, 1)
         assert (off & clear).mean() < 0.02  # rays that only graze a disc or a corner
         assert (np.where(thing == 0, -1, thing) == found)[clear & ~off].all()
@@ -145,8 +145,10 @@ def test_a_camera_sees_boxes_as_walls_and_agents_of_several_widths() -> None:
             t = (a[:, 0] * across[:, None] - a[:, 1]) / between
         depth = np.where((depth > 0) & (t >= 0) & (t <= 1), depth, np.inf) * np.hypot(1, across)[:, None]
         is_near_an_end = ((np.minimum(np.abs(t), np.abs(1 - t)) < 1e-4) & np.isfinite(t)).any(1)
-        found = world["seen"][env].numpy()
+        found = world["seen"][env].cpu().numpy()
         assert (found == objects[depth.argmin(1)])[~is_near_an_end].all()
-        assert world["depth"][env].numpy()[~is_near_an_end] == pytest.approx(depth.min(1)[~is_near_an_end], rel=1e-4)
+        assert world["depth"][env].cpu().numpy()[~is_near_an_end] == pytest.approx(
+            depth.min(1)[~is_near_an_end], rel=1e-4
+        )
         kinds |= set(found.tolist())
     assert {1, 2, 3} < kinds and kinds & set(range(4, 8)) and kinds & set(range(8, 12))

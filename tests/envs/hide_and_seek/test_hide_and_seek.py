@@ -64,17 +64,17 @@ def test_starts_differ_and_rooms_lie_in_all_corners() -> None:
     assert len(corners) == 4 and len(np.unique(room[:, 2])) > 100
     on_wall = np.abs(np.abs(door - room[:, None, :2]) - room[:, None, 2:]).min(-1)
     assert on_wall.max() < 1e-5
-    assert len(np.unique(make(200)["door"].numpy()[:, 0, 1])) > 100
+    assert len(np.unique(make(200)["door"].cpu().numpy()[:, 0, 1])) > 100
 
 
 def test_boxes_start_as_far_from_the_door_as_is_said() -> None:
     """Cells of a quadrant are 0.98 m wide; a box is anywhere in the middle of its own."""
     for away in (0.0, 0.5, 1.0):
         world = make(300, start_away=away)
-        off = (world["position"][:, 4] - world["door"][:, 0]).numpy()
+        off = (world["position"][:, 4] - world["door"][:, 0]).cpu().numpy()
         assert off[:, 0].mean() == pytest.approx(0.05 + 0.5 * 2.95 / 3 + away * 2.95 / 3, abs=0.01)
     world = make(300, near_doors=0.0)
-    off = (world["position"][:, 4, 0] - world["door"][:, 0, 0]).numpy()
+    off = (world["position"][:, 4, 0] - world["door"][:, 0, 0]).cpu().numpy()
     assert off.min() < 0.7 and off.max() > 2.0
 
 
@@ -112,12 +112,12 @@ def test_the_teams_are_paid_by_sight_and_not_in_the_preparation() -> None:
     for step in range(1, 12):
         world["actions"] = random_actions(world, random)
         world.step()
-        any_seen = world["in_sight"][:, 2:, :2].flatten(1).any(1).numpy()
+        any_seen = world["in_sight"][:, 2:, :2].flatten(1).any(1).cpu().numpy()
         pays = np.where(any_seen, -1.0, 1.0) * (step > 4)
-        assert (world["rewards"].numpy() == pays[:, None] * [1, 1, -1, -1]).all()
-        assert (world["agent_mask"].numpy() == [[True, True, step > 4, step > 4]]).all()
+        assert (world["rewards"].cpu().numpy() == pays[:, None] * [1, 1, -1, -1]).all()
+        assert (world["agent_mask"].cpu().numpy() == [[True, True, step > 4, step > 4]]).all()
         hidden += (pays > 0) / 8
-        assert world["hidden"].numpy() == pytest.approx(hidden, abs=1e-6)
+        assert world["hidden"].cpu().numpy() == pytest.approx(hidden, abs=1e-6)
     assert 0.05 < hidden.mean() < 0.95
     act(world)
     assert world["truncated"].all()
@@ -206,7 +206,7 @@ def test_a_box_covers_a_door_where_no_agent_fits_past_it(
     off: tuple[float, float], locked: int, inside: bool, expected: tuple[int, int]
 ) -> None:
     world = make()
-    door = world["door"][0, 0].clone()
+    door = world["door"][0, 0].cpu()
     place = torch.tensor([[5.0, 2.5], [5.5, 2.5] if inside else [5.0, 5.5], [1.0, 5.0], [2.0, 5.0], [0.0, 0.0]])
     place[4] = door + torch.tensor(off)
     for _ in range(4):
@@ -222,16 +222,16 @@ def test_what_a_seeker_observes() -> None:
     world["position"][0] = torch.tensor([[4.5, 2.0], [5.5, 0.5], [3.5, 0.55], [1.0, 5.0], [4.0, 1.5]])
     world["position"][0, 4] = torch.tensor([5.2, 2.5])
     act(world, STILL, STILL, (2, 1, 0, 0))
-    seen, place, sight = (world[name][0].numpy() for name in ("observations", "position", "in_sight"))
+    seen, place, sight = (world[name][0].cpu().numpy() for name in ("observations", "position", "in_sight"))
     row, here = seen[2], place[2]
     assert row[:8] == pytest.approx(
-        [*(here / 3 - 1), *(world["velocity"][0, 2].numpy() / 2), 0, 0, 1 / 12, float(sight[2, :2].any())]
+        [*(here / 3 - 1), *(world["velocity"][0, 2].cpu().numpy() / 2), 0, 0, 1 / 12, float(sight[2, :2].any())]
     )
     for start, other in ((8, 3), (13, 0), (18, 1)):  # its own side first
-        about = [1.0, *((place[other] - here) / 6), *(world["velocity"][0, other].numpy() / 2)]
+        about = [1.0, *((place[other] - here) / 6), *(world["velocity"][0, other].cpu().numpy() / 2)]
         assert row[start : start + 5] == pytest.approx(np.array(about) * sight[2, other], abs=1e-6)
     assert row[23:31] == pytest.approx(np.array([1, *((place[4] - here) / 6), 0, 0, 0, 0, 0]) * sight[2, 4], abs=1e-6)
-    assert row[31:] == pytest.approx((world["door"][0, 0].numpy() - here) / 6, abs=1e-6)
+    assert row[31:] == pytest.approx((world["door"][0, 0].cpu().numpy() - here) / 6, abs=1e-6)
     assert sight[2].any() and not sight[2].all()
 
 
@@ -262,11 +262,11 @@ def test_the_state_has_all_bodies() -> None:
     for _ in range(3):
         world["actions"] = random_actions(world, random)
         world.step()
-    state, place = world["state"].numpy(), world["position"].numpy()
+    state, place = world["state"].cpu().numpy(), world["position"].cpu().numpy()
     assert state.shape == (5, 5 * 4 + 6 + 2 + 2)
     assert state[:, :20].reshape(5, 4, 5)[..., :2] == pytest.approx(place[:, :4] / 6)
     assert state[:, 20:22] == pytest.approx(place[:, 4] / 6)
-    assert state[:, 26:28] == pytest.approx(world["door"][:, 0].numpy() / 6)
+    assert state[:, 26:28] == pytest.approx(world["door"][:, 0].cpu().numpy() / 6)
     assert state[:, 28:] == pytest.approx(np.full((5, 2), [0.25, 0.25]))
     assert all(group.critic_input == "state" for group in world.groups.values())
 
