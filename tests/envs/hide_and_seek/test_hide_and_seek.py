@@ -138,6 +138,9 @@ def test_a_box_is_held_locked_and_unlocked_by_its_own_team_alone() -> None:
     world["position"][0] = torch.tensor(PLACES)
     act(world, HOLD)
     assert world["held"][0, 0].item() == 4
+    world["position"][0, 1] = torch.tensor([4.0, 0.8])
+    act(world, HOLD, LOCK)
+    assert world["locked"][0, 4].item() == 0  # as the first hider holds it
     act(world, LOCK)
     assert world["held"][0, 0].item() == -1 and world["locked"][0, 4].item() == 1
     world["position"][0, 2] = torch.tensor([3.4, 1.5])
