@@ -61,9 +61,9 @@ def test_an_agent_pushes_holds_and_locks_for_its_team() -> None:
 
 def test_an_agent_holds_the_nearest_body_that_is_no_agent() -> None:
     near, nearer = Body((1.35, 1.0), radius=0.1), Body((1.0, 1.32), radius=0.1)
-    world = made(AGENTS[0], Body((0.55, 1.0), radius=0.2), near, nearer)
+    world = made(AGENTS[0], Body((0.55, 1.0), radius=0.2), nearer, near)
     act(world, HOLD)
-    assert world["held"][0].tolist() == [3, -1, -1, -1]
+    assert world["held"][0].tolist() == [2, -1, -1, -1]
 
 
 def test_what_an_agent_senses() -> None:
@@ -139,6 +139,7 @@ def test_a_check_is_clean(check_environment: Callable[..., object]) -> None:
             "body 2 at (1.3, 1) may overlap body 0 at the start with spread=0",
         ),
         ((*AGENTS, CRATE), {"spread": 0.1}, "body 2 at (1.7, 1) may overlap body 0 at the start with spread=0.1; move"),
+        ((*(Body((1.0, y), radius=0.2, holds=2) for y in (1.0, 4.0)), CRATE), {}, "body 0 has holds=2, expected -1"),
         ((*AGENTS, Body((5.9, 3.0), radius=0.2)), {}, "body 2 at (5.9, 3) does not fit into the arena of 6 x 6 m"),
         ((*AGENTS, CRATE), {"walls": [(2.0, 1.0, 0.1, 1.0)]}, "body 2 at (1.7, 1) may overlap wall 0 at the start"),
         ((), {"reach": 0.6}, "reach=0.6: expected"),
