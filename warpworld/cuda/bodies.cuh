@@ -102,11 +102,13 @@ WW_FUNCTION Contact first_contact(const Bodies& all, const Arena& arena, int sel
   const Rounded own = rounded(all.shape[self]);
   const float room = sign > 0.0f ? along(arena.high, axis) - along(from, axis) : along(from, axis) - along(arena.low, axis);
   Contact first{larger(room - along(own.half, axis) - own.radius - SKIN, 0.0f), EDGE, own, from};
+#pragma unroll 1  // as a GPU has few registers; here and below
   for (int wall = 0; wall < arena.num_walls; ++wall) {
     const Rectangle at = rectangle(arena.walls[wall]);
     if (!(at.half.x > 0.0f && at.half.y > 0.0f)) continue;
     meet(first, together(own, Rounded{at.half, 0.0f}), at.centre, EDGE, from, axis, sign);
   }
+#pragma unroll 1
   for (int other = 0; other < all.count; ++other)
     if (other != self)
       meet(first, together(own, rounded(all.shape[other])), all.position[other], other, from, axis, sign);
@@ -160,9 +162,9 @@ WW_FUNCTION void drive(const Bodies& all, int body, float2 force, float drag, fl
 // Moves all bodies of an env for a part of a step. turn: number of the part, which says who comes first.
 WW_FUNCTION void move_bodies_once(const Bodies& all, const Arena& arena, const Motion& motion, int turn) {
   const float seconds = motion.seconds / (float)motion.substeps;
-  for (int place = 0; place < all.count; ++place) {
-    const int body = (turn + place) % all.count;
-    bodies::advance(all, arena, body, turn & 1, seconds, motion.restitution);
-    bodies::advance(all, arena, body, 1 - (turn & 1), seconds, motion.restitution);
+#pragma unroll 1
+  for (int i = 0; i < 2 * all.count; ++i) {
+    const int body = (turn + i / 2) % all.count;
+    bodies::advance(all, arena, body, (turn + i) & 1, seconds, motion.restitution);
   }
 }

@@ -100,8 +100,10 @@ WW_FUNCTION bool pull(const Bodies& all, const Joints& joints, int self, float s
 WW_FUNCTION int move_bodies(const Bodies& all, const Arena& arena, const Motion& motion, const Joints& joints, int step) {
   const float seconds = motion.seconds / (float)motion.substeps;
   int broken = 0;
+#pragma unroll 1
   for (int part = 0; part < motion.substeps; ++part) {
     const int turn = step * motion.substeps + part;
+#pragma unroll 1
     for (int place = 0; place < all.count; ++place) {
       const int body = (turn + place) % all.count;
       if (all.held[body] != NOTHING) broken += !pull(all, joints, body, seconds);

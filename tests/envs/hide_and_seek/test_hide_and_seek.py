@@ -234,8 +234,7 @@ def test_what_a_seeker_observes() -> None:
         about = [1.0, *((place[other] - here) / 6), *(world["velocity"][0, other].cpu().numpy() / 2)]
         assert row[start : start + 5] == pytest.approx(np.array(about) * sight[2, other], abs=1e-6)
     assert row[23:31] == pytest.approx(np.array([1, *((place[4] - here) / 6), 0, 0, 0, 0, 0]) * sight[2, 4], abs=1e-6)
-    assert row[31:33] == pytest.approx((world["door"][0, 0].cpu().numpy() - here) / 6, abs=1e-6)
-    assert row[33:] == pytest.approx((np.array([4.5, 1.5]) - here) / 6, abs=1e-6)
+    assert row[31:] == pytest.approx((world["door"][0, 0].cpu().numpy() - here) / 6, abs=1e-6)
     assert sight[2].any() and not sight[2].all()
 
 
@@ -250,14 +249,20 @@ def test_what_a_hider_observes_of_a_box() -> None:
 
 
 def test_a_lidar_measures_what_is_nearest_instead_of_a_list_of_entities() -> None:
-    """Rays to the east, north, west and south of a hider, 8 numbers of itself, 2 of the door and 2 of the room before them."""
+    """Rays to the east, north, west and south of a hider, behind its own 8 numbers and 2 of the door."""
     world = make(lidar_rays=4, lists_entities=False, preparation=1)
     world["position"][0] = torch.tensor([[4.0, 2.0], [4.0, 0.5], [1.0, 1.0], [3.3, 2.0], [5.0, 2.0]])
     act(world)
-    rays = world["observations"][0, 0, 12:].view(4, 4)
+    rays = world["observations"][0, 0, 10:].view(4, 4)
     ways = torch.tensor([0.6, 0.95, 0.55, 1.35])  # a box, the wall, a seeker, a hider
     assert rays[:, 0].tolist() == pytest.approx((1 - ways / 6).tolist(), abs=1e-5)
     assert rays[:, 1:].tolist() == [[1, 0, 0], [0, 0, 0], [0, 0, 1], [0, 1, 0]]
+
+
+def test_agents_observe_where_a_room_is_that_may_be_anywhere() -> None:
+    world = make(20, random_rooms=True)
+    off = world["room"][:, None, :2] - world["position"][:, :4]
+    assert torch.allclose(world["observations"][..., -2:], off / 6, atol=1e-6)
 
 
 def test_the_state_has_all_bodies() -> None:

@@ -122,7 +122,8 @@ __device__ void write_entities(const Rules& rules, const Bodies& all, const bool
   }
 }
 
-// What an agent observes: itself, others, the doors and the middle of the room, and what its lidar measures.
+// What an agent observes: itself, others, the doors, the middle of a room that may be
+// anywhere, and what its lidar measures.
 __device__ void write_row(const Store& store, const Rules& rules, const Views& views, const Bodies& all, int agent,
                           int time) {
   using namespace plane;
@@ -140,7 +141,8 @@ __device__ void write_row(const Store& store, const Rules& rules, const Views& v
   row.add((float)is_seen);
   if (LISTS_ENTITIES) write_entities(rules, all, in_sight, agent, row);
   for (int door = 0; door < DOORS; ++door) row.add(store.door[env_id() * DOORS + door] - here, scale);
-  row.add(make_float2(store.room[env_id()].x - here.x, store.room[env_id()].y - here.y), scale);
+  const float4 room = store.room[env_id()];
+  if (RANDOM_ROOMS) row.add(make_float2(room.x - here.x, room.y - here.y), scale);
   write_echoes(store, rules, views, all, agent, row);
 }
 

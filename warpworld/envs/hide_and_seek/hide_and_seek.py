@@ -38,7 +38,7 @@ class HideAndSeek(Environment):
     """
 
     source = "hide_and_seek.cu"
-    compile_time = ("boxes", "doors", "lists_entities", "lidar_rays")
+    compile_time = ("boxes", "doors", "random_rooms", "lists_entities", "lidar_rays")
     per_env = ("start_away",)
 
     @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class HideAndSeek(Environment):
         """Hiders, then seekers."""
         p = self.params
         entities = ABOUT_AGENT * (self._agents - 1) + ABOUT_BOX * p.boxes if p.lists_entities else 0
-        size = OWN + entities + 2 * p.doors + 2 + ABOUT_RAY * p.lidar_rays
+        size = OWN + entities + 2 * (p.doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
         seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
         state = "state" if p.central_critics else None
         sizes = {"hider": p.hiders, "seeker": p.seekers}

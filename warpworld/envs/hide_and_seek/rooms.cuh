@@ -14,7 +14,7 @@ constexpr float OFF_MIDDLE = 0.15f;     // of a cell, how far a door is at most 
 struct Starts {
   const float* start_away;  // of each env: 0 boxes are before their door, 1 a cell away from it
   float near_doors;
-  bool hiders_start_inside, random_rooms;
+  bool hiders_start_inside;
 };
 
 // The middle of the inner walls, which meet at a point.
@@ -158,12 +158,12 @@ __device__ void mirror(const Store& store, float side, bool x, bool y) {
 // of its corners.
 __device__ void lay_out(const Store& store, const Rules& rules, const Starts& starts) {
   Random random = Random::env();
-  const float side = rules.side, off = starts.random_rooms ? 0.05f * side : 0.0f;
+  const float side = rules.side, off = RANDOM_ROOMS ? 0.05f * side : 0.0f;
   const float x = 0.5f * side + random.uniform(-off, off), y = 0.5f * side + random.uniform(-off, off);
   const Corner corner{make_float2(x, y), side};
   const Doorways doors = doorways(random, corner);
   build_room(store, rules, corner, doors);
   put_all(store, starts, random, corner, doors);
-  const unsigned quarter = starts.random_rooms ? random.below(4u) : 0u;
+  const unsigned quarter = RANDOM_ROOMS ? random.below(4u) : 0u;
   mirror(store, side, quarter & 1u, quarter >> 1 & 1u);
 }
