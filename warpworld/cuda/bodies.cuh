@@ -3,10 +3,12 @@
 //
 //   const Bodies bodies{position, velocity, shape, mass, held, locked, count};   // of one env
 //   drive(bodies, i, force, drag, seconds);                                      // each body
-//   move_bodies(bodies, arena, motion, timestep);                                // and then all of them
+//   move_bodies_once(bodies, arena, motion, turn);                               // all of them, for a part of a step
+//
+// joints.cuh has move_bodies(), which takes all parts of a step and lets bodies hold and lock each other.
 //
 // One lane moves all bodies of its env: Kernel("move", threads_per_env=(1, 1)). So nothing depends on the number of
-// workers or on the backend: bits are equal. joints.cuh lets bodies hold and lock each other.
+// workers or on the backend: bits are equal.
 //
 // How: a step has `substeps` parts. In each, bodies take turns, and each goes along one axis and then along the other to
 // its exact first contact, less SKIN: a body is never put where it overlaps another, so that nothing tunnels or has to be
@@ -33,7 +35,7 @@ struct Bodies {
 // Where they move: a rectangle with walls in it.
 struct Arena {
   float2 low, high;     // its corners, metres; coordinates below some 100, or rounding is larger than the skin
-  const float4* walls;  // the middle and half the size of each; a wall of size 0 is in nobody's way
+  const float4* walls;  // the middle and half the size of each; a wall of size 0 is left out
   int num_walls;
 };
 

@@ -157,7 +157,7 @@ __device__ void write_mask(const Rules& rules, const Bodies& all, bool* mask, in
   mask[10] = acts && can_unlock(all, box, team_of(agent));
 }
 
-// What critics may read: all bodies, whoever sees them.
+// What critics may read: all bodies, also those that no agent sees.
 __device__ void write_state(const Store& store, const Rules& rules, const Bodies& all, float* state, int time) {
   const float scale = 1.0f / rules.side, per_speed = 1.0f / rules.top_speed;
   Row row{state + env_id() * STATE_SIZE};
