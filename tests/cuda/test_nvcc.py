@@ -166,19 +166,24 @@ def test_packed_environments(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["deathmatch", "explorer", "waypoint"])
-def test_packed_kernels_beside_those_that_see(
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [*((name, {"plans": "box"}) for name in ("deathmatch", "explorer", "waypoint")), ("hide_and_seek", {})],
+)
+def test_packed_kernels_beside_those_with_other_threads(
     name: str,
+    params: dict[str, Any],
     sources: list[KernelSource],
     check_with_nvcc: Callable[[KernelSource], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(CpuBackend, "side_by_side", True)
-    world = warpworld.make(name, num_envs=2, device="cpu", plans="box")
+    world = warpworld.make(name, num_envs=2, device="cpu", **params)
     launched = [*world.environment.phases(), *world.environment.resets()]
-    moving = [phase for phase in launched if isinstance(phase, str)]
-    assert moving
-    check_with_nvcc(sources[-1].with_kernels(moving, 32 // world.num_agents))
+    kernels = [Kernel(phase) if isinstance(phase, str) else phase for phase in launched if not callable(phase)]
+    packed = {kernel.name for kernel in kernels if kernel.threads(world.num_agents, True) == world.num_agents}
+    assert packed and len(packed) < len({kernel.name for kernel in kernels})
+    check_with_nvcc(sources[-1].with_kernels(sorted(packed), 32 // world.num_agents))
 
 
 @pytest.mark.slow
