@@ -109,7 +109,7 @@ PACKED = {
     "minatar_seaquest": "32, with loops over a grid of their own",
 }
 # Of these a warp holds one env at most: they have many agents, kernels that see with more threads than agents, or
-# kernels of a single lane. The other kernels of those that see are packed.
+# a kernel of a single lane. The other kernels of the latter two are packed.
 NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "hide_and_seek", "point_goal", "waypoint")
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
 # Sizes whose kernels are those of another size with other numbers.
@@ -168,7 +168,10 @@ def test_packed_environments(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "params"),
-    [*((name, {"plans": "box"}) for name in ("deathmatch", "explorer", "waypoint")), ("hide_and_seek", {})],
+    [
+        *((name, {"plans": "box"}) for name in ("deathmatch", "explorer", "waypoint")),
+        *(("hide_and_seek", params) for params in SIZES["hide_and_seek"]),
+    ],
 )
 def test_packed_kernels_beside_those_with_other_threads(
     name: str,

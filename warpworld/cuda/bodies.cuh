@@ -7,8 +7,8 @@
 //
 // joints.cuh has move_bodies(), which takes all parts of a step and lets bodies hold and lock each other.
 //
-// One lane moves all bodies of its env: Kernel("move", threads_per_env=(1, 1)). So nothing depends on the number of
-// workers or on the backend: bits are equal.
+// One lane moves all bodies of its env: `if (!is_active() || lane() != 0) return;`. So nothing depends on the number of
+// workers or on the backend: bits are equal. With threads_per_env=(1, number of agents) small envs share warps on a GPU.
 //
 // How: a step has `substeps` parts. In each, bodies take turns, and each goes along one axis and then along the other to
 // its exact first contact, less SKIN: a body is never put where it overlaps another, so that nothing tunnels or has to be

@@ -5,7 +5,8 @@
 // env; metrics per env, see Counts. A step is: `move` lets agents take, lock and push, and moves all bodies; `look` says
 // who sees whom, and writes what agents observe; `score` pays, and ends episodes. `start` begins one, and `look` follows it.
 //
-// One lane of an env moves its bodies, see <bodies.cuh>; its lanes share the looking.
+// One lane of an env moves its bodies, see <bodies.cuh>, with as many lanes as agents, so that envs share warps on a GPU; the
+// lanes share the looking.
 #include <lidar.cuh>
 
 #include "hide_and_seek.cuh"
@@ -47,7 +48,7 @@ __device__ void handle(const Bodies& all, const Rules& rules, const Counts& coun
 }
 
 extern "C" __global__ void move(Store store, Rules rules, Counts counts, const int* actions, const int* timestep) {
-  if (!is_active()) return;
+  if (!is_active() || lane() != 0) return;
   const int env = env_id(), time = timestep[env];
   const Bodies all = bodies_of(store);
   float2 before[BOXES];
@@ -230,7 +231,7 @@ extern "C" __global__ void score(Store store, Rules rules, Counts counts, const 
 
 // ---- a new episode ---------------------------------------------------------------------------------------------------
 extern "C" __global__ void start(Store store, Rules rules, Starts starts, Counts counts) {
-  if (!is_active()) return;
+  if (!is_active() || lane() != 0) return;
   const int env = env_id();
   lay_out(store, rules, starts);
   for (int i = env * BODIES; i < (env + 1) * BODIES; ++i) {

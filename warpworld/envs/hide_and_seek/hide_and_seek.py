@@ -154,19 +154,18 @@ class HideAndSeek(Environment):
 
     def phases(self) -> Sequence[Phase | Kernel]:
         """Move all bodies, look around, and pay."""
-        return [_alone("move"), self._look, _alone("score")]
+        return [self._kernel("move"), self._kernel("look"), Kernel("score", threads_per_env=(1, 1))]
 
     def resets(self) -> Sequence[Phase | Kernel]:
         """Lay out an episode, and look around."""
-        return [_alone("start"), self._look]
+        return [self._kernel("start"), self._kernel("look")]
 
     def scripts(self) -> Mapping[str, Script]:
         """search: a seeker that looks in at the doors; flee: a hider that runs from the seekers that it sees."""
         return {"search": "search", "flee": "flee"}
 
-    @property
-    def _look(self) -> Kernel:
-        return Kernel("look", threads_per_env=(1, self._agents))
+    def _kernel(self, name: str) -> Kernel:
+        return Kernel(name, threads_per_env=(1, self._agents))
 
     def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
         """Walls, boxes in the colour of the team that has locked them, what is held, and lines of sight to hiders."""
@@ -188,11 +187,6 @@ class HideAndSeek(Environment):
         marks.append(Discs(x[: p.hiders], y[: p.hiders], p.radius, fill="hider"))
         marks.append(Discs(x[p.hiders : self._agents], y[p.hiders : self._agents], p.radius, fill="seeker"))
         return Drawing((-0.2, -0.2, p.side + 0.2, p.side + 0.2), marks, seconds=0.1)
-
-
-def _alone(name: str) -> Kernel:
-    """Kernel of one lane an env."""
-    return Kernel(name, threads_per_env=(1, 1))
 
 
 def _constant(name: str, values: object, doc: str) -> Array:
