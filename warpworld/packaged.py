@@ -25,6 +25,7 @@ FAMILIES = {
     "epidemic": {"epidemic": "warpworld.envs.epidemic.epidemic"},
     "grid worlds": {name: f"warpworld.envs.{name}.{name}" for name in ("coin_game", "foraging", "warehouse")},
     "hanabi": {"hanabi": "warpworld.envs.hanabi.hanabi"},
+    "hide and seek": {"hide_and_seek": "warpworld.envs.hide_and_seek.hide_and_seek"},
     "minatar": {
         f"minatar_{game}": f"warpworld.envs.minatar.{game}"
         for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")

@@ -83,6 +83,7 @@ COMPARED_WORLDS = (
     ComparedWorld("battle", {"army_size": 1000, "map_size": 90}, num_envs=2, num_steps=60),
     ComparedWorld("cartpole", {"episode_length": 60}),
     ComparedWorld("connect_four", {}, libm=False),
+    ComparedWorld("hide_and_seek", {"boxes": 3, "doors": 2, "random_rooms": True, "lidar_rays": 30}, libm=False),
     ComparedWorld("minatar_asterix", {}, libm=False),
     ComparedWorld("minatar_breakout", {}, libm=False),
     ComparedWorld("minatar_freeway", {"episode_length": 60}, libm=False),

@@ -56,6 +56,7 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
     "hanabi": [{}, {"players": 5}, {"other_play": True}],
+    "hide_and_seek": [{}, {"hiders": 3, "seekers": 3, "boxes": 3, "doors": 2, "lidar_rays": 30}],
     "kuhn_poker": [{}],
     "leduc_poker": [{}],
     "minatar_asterix": [{}],
@@ -107,9 +108,9 @@ PACKED = {
     "epidemic": "2, with ten lanes left over",
     "minatar_seaquest": "32, with loops over a grid of their own",
 }
-# Of these a warp holds one env at most: they have many agents, or kernels that see with more threads than agents. The
-# other kernels of the latter are packed.
-NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "point_goal", "waypoint")
+# Of these a warp holds one env at most: they have many agents, kernels that see with more threads than agents, or
+# a kernel of a single lane. The other kernels of the latter two are packed.
+NEVER_PACKED = ("battle", "tag_continuous", "deathmatch", "explorer", "hide_and_seek", "point_goal", "waypoint")
 LARGE = ("agents", "scenario", "use_full_observation")  # parameters that make a size of more than 16 agents
 # Sizes whose kernels are those of another size with other numbers.
 LIKE_ANOTHER: list[dict[str, Any]] = [
@@ -165,19 +166,27 @@ def test_packed_environments(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["deathmatch", "explorer", "waypoint"])
-def test_packed_kernels_beside_those_that_see(
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *((name, {"plans": "box"}) for name in ("deathmatch", "explorer", "waypoint")),
+        *(("hide_and_seek", params) for params in SIZES["hide_and_seek"]),
+    ],
+)
+def test_packed_kernels_beside_those_with_other_threads(
     name: str,
+    params: dict[str, Any],
     sources: list[KernelSource],
     check_with_nvcc: Callable[[KernelSource], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(CpuBackend, "side_by_side", True)
-    world = warpworld.make(name, num_envs=2, device="cpu", plans="box")
+    world = warpworld.make(name, num_envs=2, device="cpu", **params)
     launched = [*world.environment.phases(), *world.environment.resets()]
-    moving = [phase for phase in launched if isinstance(phase, str)]
-    assert moving
-    check_with_nvcc(sources[-1].with_kernels(moving, 32 // world.num_agents))
+    kernels = [Kernel(phase) if isinstance(phase, str) else phase for phase in launched if not callable(phase)]
+    packed = {kernel.name for kernel in kernels if kernel.threads(world.num_agents, True) == world.num_agents}
+    assert packed and len(packed) < len({kernel.name for kernel in kernels})
+    check_with_nvcc(sources[-1].with_kernels(sorted(packed), 32 // world.num_agents))
 
 
 @pytest.mark.slow

@@ -30,6 +30,8 @@ from warpworld.eyes.blocks import (
     AgentPixels,
     Block,
     BlockEnvironment,
+    Body,
+    BodyEnvironment,
     Depth,
     MomentumMovement,
     RandomLifespans,
@@ -338,6 +340,25 @@ def test_blocks(
     monkeypatch.setattr(CpuBackend, "side_by_side", True)
     monkeypatch.setattr(Blocks, "blocks", blocks)
     World(Blocks(plans="box", cameras=(0.0, 180.0), subsample=4, dtype=dtype), num_envs=2, device="cpu")
+    check(sources[-1])
+
+
+class Crates(BodyEnvironment):
+    """Two agents and a crate."""
+
+    bodies = (Body((1, 1), radius=0.2), Body((1, 3), radius=0.2), Body((3, 3), half=(0.4, 0.3)))
+    walls = ((5.0, 3.0, 0.1, 1.0),)
+
+    def groups(self) -> list[Group]:
+        return [Group("agent", 2, self.observation(), self.action())]
+
+
+@pytest.mark.slow
+def test_the_kernels_of_bodies(
+    sources: list[KernelSource], check: Callable[[KernelSource], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CpuBackend, "side_by_side", True)
+    World(Crates(lidar_rays=4), num_envs=2, device="cpu")
     check(sources[-1])
 
 

@@ -41,6 +41,14 @@ SMALL: dict[str, list[dict[str, Any]]] = {
         dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1),
         dict(colors=2, ranks=3, hand_size=2, max_information_tokens=3, max_life_tokens=1, other_play=True),
     ],
+    "hide_and_seek": [
+        dict(episode_length=9, preparation=4),
+        dict(
+            **dict(hiders=3, seekers=1, boxes=3, doors=2, random_rooms=True, hiders_start_inside=False),
+            **dict(episode_length=9, preparation=2, near_doors=0.5),
+            randomize={"start_away": (0.0, 1.0)},
+        ),
+    ],
     "minatar_asterix": [dict(episode_length=25)],
     "minatar_breakout": [dict(episode_length=25)],
     "minatar_freeway": [dict(episode_length=9)],

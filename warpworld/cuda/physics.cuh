@@ -16,11 +16,6 @@
 
 #include "geometry.cuh"
 
-struct Walls {
-  const float4* ends;  // x0, y0, x1, y1 of each
-  int count;
-};
-
 struct Disc {
   float2 position, velocity;
 };
@@ -80,11 +75,6 @@ WW_FUNCTION Contact contact_with(const Segment& wall, const Disc& disc, float sp
     }
   }
   return first;
-}
-
-WW_FUNCTION bool is_near(float4 ends, float2 low, float2 high) {
-  return smaller(ends.x, ends.z) <= high.x && larger(ends.x, ends.z) >= low.x && smaller(ends.y, ends.w) <= high.y &&
-         larger(ends.y, ends.w) >= low.y;
 }
 
 // The walls that touch a box around a disc, by number, so that each contact does not test all of them again. If there are

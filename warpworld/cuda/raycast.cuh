@@ -8,7 +8,8 @@
 //
 // Ray r of R has the direction (1, y) in the camera's frame (forward, left), y = tan(fov / 2) (R - 2 r - 1) / R: ray 0 is
 // the leftmost, and the image plane is cut evenly. Fields of view below 180 degrees. There is no near plane: walls are
-// visible at any distance, and an agent's own body is left out by its index.
+// visible at any distance, and an agent's own body is left out by its index. Boxes that move are four walls each, put behind
+// the others anew in each step by put_sides() of geometry.cuh.
 //
 // How: along a line, the inverse of the depth is an affine function of y. Each line is set up once a camera (brought
 // into the camera's frame, dropped if it is behind or beside the view, its range of rays found), and a ray then costs

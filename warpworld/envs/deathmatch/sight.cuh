@@ -1,34 +1,11 @@
-// Who has whom in sight, and what shots hit: straight lines between agents and walls of a plan.
+// What shots hit, and how well agents aim: straight lines between agents and walls of a plan.
 #pragma once
 
+#include <in_sight.cuh>
 #include <indoor.cuh>
 
 constexpr int NO_SHOT = -2, MISSED = -1;      // instead of the agent that a shot has hit
 constexpr float AIM = 15.0f;                  // degrees off a target at which aim has lost most of its worth
-
-WW_FUNCTION bool is_blocked(const Walls& walls, const plane::Segment& line) {
-  using namespace plane;
-  const float2 low = make_float2(smaller(line.a.x, line.b.x), smaller(line.a.y, line.b.y));
-  const float2 high = make_float2(larger(line.a.x, line.b.x), larger(line.a.y, line.b.y));
-  for (int i = 0; i < walls.count; ++i)
-    if (physics::is_near(walls.ends[i], low, high) && touch(segment(walls.ends[i]), line)) return true;
-  return false;
-}
-
-// Which of the env's agents have which in sight, whichever way they look: no wall is on the line between their middles.
-// in_sight: (agents, agents) of the env. Its lanes share the pairs; all of them call it together.
-WW_FUNCTION void find_in_sight(const Walls& walls, const float2* positions, bool* in_sight) {
-  constexpr int pairs = NUM_AGENTS * (NUM_AGENTS - 1) / 2;
-  in_sight[agent_id() * NUM_AGENTS + agent_id()] = false;
-#pragma unroll 1  // as a GPU has few registers
-  for (int pair = lane(); pair < pairs; pair += num_lanes()) {
-    int high = 1, low = pair;  // pairs follow each other by their higher agent
-    while (low >= high) low -= high++;
-    const bool sees = !is_blocked(walls, plane::Segment{positions[low], positions[high]});
-    in_sight[low * NUM_AGENTS + high] = in_sight[high * NUM_AGENTS + low] = sees;
-  }
-  sync_env();  // orders all pairs before any agent reads its own
-}
 
 // Where another agent is, seen from one that looks ahead: metres before it, and to its left.
 WW_FUNCTION float2 before(const Motion& motion, float2 place) {

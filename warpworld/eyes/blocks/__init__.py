@@ -1,7 +1,9 @@
-"""Building blocks for environments in floor plans that are written in Python alone."""
+"""Building blocks for environments in floor plans, or of bodies that push, that are written in Python alone."""
 
 from warpworld.eyes.blocks.block import Block
 from warpworld.eyes.blocks.block_environment import BlockEnvironment, BlockParams
+from warpworld.eyes.blocks.body import Body
+from warpworld.eyes.blocks.body_environment import BodyEnvironment, BodyParams
 from warpworld.eyes.blocks.hits import Hits
 from warpworld.eyes.blocks.lives import RandomLifespans, RandomSpawns
 from warpworld.eyes.blocks.movement import MomentumMovement, SimpleMovement
@@ -14,6 +16,9 @@ __all__ = [
     "Block",
     "BlockEnvironment",
     "BlockParams",
+    "Body",
+    "BodyEnvironment",
+    "BodyParams",
     "Depth",
     "Hits",
     "MomentumMovement",

@@ -1,0 +1,172 @@
+// Discs and boxes of many sizes that move among walls and push each other. Boxes have sides along the axes and do not turn;
+// bodies need not be agents.
+//
+//   const Bodies bodies{position, velocity, shape, mass, held, locked, count};   // of one env
+//   drive(bodies, i, force, drag, seconds);                                      // each body
+//   move_bodies_once(bodies, arena, motion, turn);                               // all of them, for a part of a step
+//
+// joints.cuh has move_bodies(), which takes all parts of a step and lets bodies hold and lock each other.
+//
+// One lane moves all bodies of its env: `if (!is_active() || lane() != 0) return;`. So nothing depends on the number of
+// workers or on the backend: bits are equal. With threads_per_env=(1, number of agents) small envs share warps on a GPU.
+//
+// How: a step has `substeps` parts. In each, bodies take turns, and each goes along one axis and then along the other to
+// its exact first contact, less SKIN: a body is never put where it overlaps another, so that nothing tunnels or has to be
+// pushed out. Who comes first changes with the step. All contacts have one closed form: seen from a body's middle, another
+// one is a rectangle with round corners, their half sizes added and their radii added.
+//
+// A contact exchanges an impulse along its normal: what a body loses another one gains, up to rounding, and kinetic energy
+// does not grow. A push passes on from body to body, one contact of each body and axis in a part of a step, so that a chain
+// is as slow as its masses and drags make it. Discs slide around corners and each other by what is left across the normal.
+#pragma once
+
+#include "geometry.cuh"
+
+// Of one env.
+struct Bodies {
+  float2 *position, *velocity;  // metres, metres per second
+  const float2* shape;          // metres: half a box's width and height, or a disc's radius and 0
+  const float* mass;            // kilograms; INFINITY for one that nothing moves
+  int* held;                    // the body that each one holds, -1 for none
+  int* locked;                  // the team that locked it, from 1 on, or 0; a locked body has infinite mass
+  int count;
+};
+
+// Where they move: a rectangle with walls in it.
+struct Arena {
+  float2 low, high;     // its corners, metres; coordinates below some 100, or rounding is larger than the skin
+  const float4* walls;  // the middle and half the size of each; a wall of size 0 is left out
+  int num_walls;
+};
+
+struct Motion {
+  float seconds;      // of a step
+  int substeps;       // at least 1
+  float restitution;  // 0 (bodies stay together) .. 1 (no energy is lost)
+};
+
+namespace bodies {
+using namespace plane;
+
+constexpr float SKIN = 1e-4f;           // metres between bodies that have met
+constexpr float GRAZE = 0.25f * SKIN;   // nearer than this they do not pass each other
+constexpr int EDGE = -1;                // instead of the other body: a wall, or the arena's edge
+
+WW_FUNCTION float along(float2 v, int axis) { return axis ? v.y : v.x; }
+WW_FUNCTION float& along(float2* v, int axis) { return axis ? v->y : v->x; }
+
+// A body as seen from another one's middle.
+struct Rounded {
+  float2 half;
+  float radius;
+};
+WW_FUNCTION bool is_disc(float2 shape) { return shape.y == 0.0f; }
+WW_FUNCTION Rounded rounded(float2 shape) {
+  return is_disc(shape) ? Rounded{make_float2(0.0f, 0.0f), shape.x} : Rounded{shape, 0.0f};
+}
+WW_FUNCTION Rounded together(const Rounded& a, const Rounded& b) { return Rounded{a.half + b.half, a.radius + b.radius}; }
+
+// From the nearest point of the rectangle without its round corners; 0 along an axis on which they overlap.
+WW_FUNCTION float2 offset_from(const Rounded& shape, float2 offset) {
+  const float x = larger(fabsf(offset.x) - shape.half.x, 0.0f), y = larger(fabsf(offset.y) - shape.half.y, 0.0f);
+  return make_float2(copysignf(x, offset.x), copysignf(y, offset.y));
+}
+
+// Metres between a shape and a point at an offset from its middle, below 0 inside of round corners.
+WW_FUNCTION float gap_to(const Rounded& shape, float2 offset) { return length(offset_from(shape, offset)) - shape.radius; }
+
+// How far a point goes along an axis until it meets a shape whose middle is `ahead` of it and `aside`; INFINITY if never.
+WW_FUNCTION float way_to(const Rounded& shape, int axis, float ahead, float aside) {
+  const float radius = shape.radius + GRAZE, beyond = aside - along(shape.half, 1 - axis);
+  if (!(ahead > 0.0f) || !(beyond < radius)) return INFINITY;
+  const float round = beyond > 0.0f ? sqrtf(radius * radius - beyond * beyond) : radius;
+  return larger(ahead - along(shape.half, axis) - round - (SKIN - GRAZE), 0.0f);
+}
+
+struct Contact {
+  float way;  // metres along the axis
+  int other;  // a body, or EDGE
+  Rounded shape;
+  float2 middle;  // of the other one
+};
+
+WW_FUNCTION float inverse_mass(const Bodies& all, int body) { return all.locked[body] ? 0.0f : 1.0f / all.mass[body]; }
+
+WW_FUNCTION void meet(Contact& first, const Rounded& shape, float2 middle, int other, float2 from, int axis, float sign) {
+  const float ahead = sign * (along(middle, axis) - along(from, axis));
+  const float way = way_to(shape, axis, ahead, fabsf(along(middle, 1 - axis) - along(from, 1 - axis)));
+  if (way < first.way) first = Contact{way, other, shape, middle};
+}
+
+// The first contact of a body that goes along an axis.
+WW_FUNCTION Contact first_contact(const Bodies& all, const Arena& arena, int self, int axis, float sign) {
+  const float2 from = all.position[self];
+  const Rounded own = rounded(all.shape[self]);
+  const float room = sign > 0.0f ? along(arena.high, axis) - along(from, axis) : along(from, axis) - along(arena.low, axis);
+  Contact first{larger(room - along(own.half, axis) - own.radius - SKIN, 0.0f), EDGE, own, from};
+#pragma unroll 1  // as a GPU has few registers; here and below
+  for (int wall = 0; wall < arena.num_walls; ++wall) {
+    const Rectangle at = rectangle(arena.walls[wall]);
+    if (!(at.half.x > 0.0f && at.half.y > 0.0f)) continue;
+    meet(first, together(own, Rounded{at.half, 0.0f}), at.centre, EDGE, from, axis, sign);
+  }
+#pragma unroll 1
+  for (int other = 0; other < all.count; ++other)
+    if (other != self)
+      meet(first, together(own, rounded(all.shape[other])), all.position[other], other, from, axis, sign);
+  return first;
+}
+
+// Of length 1, to the other one. Boxes and faces meet along the axis; only round corners do not.
+WW_FUNCTION float2 normal_of(const Contact& contact, float2 from, int axis, float sign) {
+  const float2 to = offset_from(contact.shape, contact.middle - from);
+  if (contact.shape.radius > 0.0f && to.x != 0.0f && to.y != 0.0f) return (1.0f / length(to)) * to;
+  return axis ? make_float2(0.0f, sign) : make_float2(sign, 0.0f);
+}
+
+// Takes away what two bodies approach each other by, or more with a restitution.
+WW_FUNCTION void exchange(const Bodies& all, int self, int other, float2 normal, float restitution) {
+  const float2 still = make_float2(0.0f, 0.0f);
+  const float own = inverse_mass(all, self), its = other == EDGE ? 0.0f : inverse_mass(all, other);
+  const float into = dot(all.velocity[self] - (other == EDGE ? still : all.velocity[other]), normal);
+  if (!(into > 0.0f) || !(own + its > 0.0f)) return;
+  const float impulse = (1.0f + restitution) * into / (own + its);  // newton seconds
+  all.velocity[self] = all.velocity[self] - (impulse * own) * normal;
+  if (other != EDGE) all.velocity[other] = all.velocity[other] + (impulse * its) * normal;
+}
+
+// Moves a body along an axis for some time, or to its first contact.
+WW_FUNCTION void advance(const Bodies& all, const Arena& arena, int self, int axis, float seconds, float restitution) {
+  const float speed = along(all.velocity[self], axis), sign = speed < 0.0f ? -1.0f : 1.0f;
+  const float wanted = fabsf(speed) * seconds;
+  if (!(wanted > 0.0f) || !(inverse_mass(all, self) > 0.0f)) return;
+  const Contact first = first_contact(all, arena, self, axis, sign);
+  along(&all.position[self], axis) += sign * smaller(first.way, wanted);
+  if (first.way < wanted)
+    exchange(all, self, first.other, normal_of(first, all.position[self], axis, sign), restitution);
+}
+
+// Metres between two bodies.
+WW_FUNCTION float gap_between(const Bodies& all, int a, int b) {
+  return gap_to(together(rounded(all.shape[a]), rounded(all.shape[b])), all.position[b] - all.position[a]);
+}
+
+}  // namespace bodies
+
+// Lets a force in newtons act on a body against its drag: of its velocity 1 / (1 + drag * seconds) stays, so that the
+// highest speed is force / (mass * drag). drag: 1 / seconds.
+WW_FUNCTION void drive(const Bodies& all, int body, float2 force, float drag, float seconds) {
+  using namespace plane;
+  const float keeps = 1.0f / (1.0f + drag * seconds), gains = seconds * bodies::inverse_mass(all, body);
+  all.velocity[body] = keeps * (all.velocity[body] + gains * force);
+}
+
+// Moves all bodies of an env for a part of a step. turn: number of the part, which says who comes first.
+WW_FUNCTION void move_bodies_once(const Bodies& all, const Arena& arena, const Motion& motion, int turn) {
+  const float seconds = motion.seconds / (float)motion.substeps;
+#pragma unroll 1
+  for (int i = 0; i < 2 * all.count; ++i) {
+    const int body = (turn + i / 2) % all.count;
+    bodies::advance(all, arena, body, (turn + i) & 1, seconds, motion.restitution);
+  }
+}

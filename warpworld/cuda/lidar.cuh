@@ -1,0 +1,63 @@
+// Distances along rays from a body of bodies.cuh to the nearest of the arena's edge, walls, boxes and discs, exact for each.
+//
+//   const Echo echo = cast(bodies, arena, self, direction);   // of length 1
+//
+// For cameras, put_sides() in geometry.cuh makes four line walls of a box, see raycast.cuh.
+#pragma once
+
+#include "bodies.cuh"
+
+struct Echo {
+  float distance;  // metres from the middle of the body that looks
+  int object;      // a body, or bodies::EDGE for a wall and the edge
+};
+
+namespace bodies {
+
+// How far a ray goes until it enters a rectangle; INFINITY if it does not. From inside it is 0.
+WW_FUNCTION float way_into(const Rectangle& at, float2 from, float2 direction) {
+  const float2 low = at.centre - at.half, high = at.centre + at.half;
+  float first = 0.0f, last = INFINITY;
+  cut_slab(from.x, direction.x, low.x, high.x, first, last);
+  cut_slab(from.y, direction.y, low.y, high.y, first, last);
+  return first <= last ? first : INFINITY;
+}
+
+// The same of a disc.
+WW_FUNCTION float way_into(float2 middle, float radius, float2 from, float2 direction) {
+  const float2 offset = middle - from;
+  const float ahead = dot(offset, direction), aside = cross(offset, direction);  // exact for long ways, unlike a discriminant
+  if (dot(offset, offset) <= radius * radius) return 0.0f;
+  if (!(ahead > 0.0f) || !(fabsf(aside) < radius)) return INFINITY;
+  return larger(ahead - sqrtf(radius * radius - aside * aside), 0.0f);
+}
+
+// From inside of the arena to its edge.
+WW_FUNCTION float way_out(const Arena& arena, float2 from, float2 direction) {
+  const float x = direction.x > 0.0f ? arena.high.x - from.x : arena.low.x - from.x;
+  const float y = direction.y > 0.0f ? arena.high.y - from.y : arena.low.y - from.y;
+  return smaller(direction.x == 0.0f ? INFINITY : x / direction.x, direction.y == 0.0f ? INFINITY : y / direction.y);
+}
+
+WW_FUNCTION void hear(Echo& nearest, float distance, int object) {
+  if (distance < nearest.distance) nearest = Echo{distance, object};
+}
+
+}  // namespace bodies
+
+// What a ray from the middle of a body meets first; of things as near as each other the first of the edge, walls and bodies.
+WW_FUNCTION Echo cast(const Bodies& all, const Arena& arena, int self, float2 direction) {
+  using namespace bodies;
+  const float2 from = all.position[self];
+  Echo nearest{way_out(arena, from, direction), EDGE};
+  for (int wall = 0; wall < arena.num_walls; ++wall)
+    hear(nearest, way_into(rectangle(arena.walls[wall]), from, direction), EDGE);
+  for (int other = 0; other < all.count; ++other) {
+    if (other == self) continue;
+    const float2 shape = all.shape[other], middle = all.position[other];
+    const float way = is_disc(shape) ? way_into(middle, shape.x, from, direction)
+                                     : way_into(Rectangle{middle, shape}, from, direction);
+    hear(nearest, way, other);
+  }
+  return nearest;
+}

@@ -1,0 +1,205 @@
+"""Hide and seek: hiders shut themselves in with boxes that seekers cannot move.
+
+Source: Baker et al.: "Emergent Tool Use From Multi-Agent Autocurricula" (2020), whose teams, rewards, preparation and
+rules of holding and locking these are. Unlike there, the arena is a plane, boxes do not turn, and there are no ramps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from gymnasium.spaces import Box, MultiDiscrete
+
+from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
+from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
+from warpworld.errors import DeclarationError
+
+OWN, ABOUT_AGENT, ABOUT_BOX, ABOUT_RAY = 8, 5, 8, 4  # numbers in an observation
+HALF_WALL, MARGIN, OFF_MIDDLE = 0.05, 0.01, 0.15  # as in the kernel files
+CELLS, IN_ROOM = 27, 9  # in which bodies start, one in each
+LOCKED_BY = ("grid", "hider", "seeker")  # colours of boxes: free, or of the team that has locked them
+Length = Annotated[float, Range(above=0, high=100)]
+
+
+@register("hide_and_seek")
+class HideAndSeek(Environment):
+    """Hiders earn 1 a step while no seeker sees any of them, else -1; boxes can be pushed, held and locked.
+
+    Actions: push left, none, right; push down, none, up; let go, or hold the nearest box in reach; nothing, lock or
+    unlock it. Seekers earn the opposite. In the preparation, the first steps of an episode, seekers do nothing and
+    no reward is paid. A locked box has infinite mass until an agent of the team that has locked it unlocks it.
+
+    Episodes log ``hidden``, the share of the steps after the preparation in which no hider was seen; ``covered``, 1 if
+    at the end of the preparation all hiders were in the room and a box in each door left no way through; and
+    ``sealed``, 1 if hiders had also locked these boxes.
+    """
+
+    source = "hide_and_seek.cu"
+    compile_time = ("boxes", "doors", "random_rooms", "lists_entities", "lidar_rays")
+    per_env = ("start_away",)
+
+    @dataclass(frozen=True)
+    class Params:
+        """Parameters of hide and seek."""
+
+        hiders: Annotated[int, Range(1, IN_ROOM)] = 2  # agents of the group hider
+        seekers: Annotated[int, Range(1, CELLS - IN_ROOM)] = 2  # agents of the group seeker
+        boxes: Annotated[int, Range(1, IN_ROOM)] = 1  # that can be moved
+        doors: Annotated[int, Range(1, 2)] = 1  # of the room
+        random_rooms: bool = False  # the room is in any corner, its size drawn; false: the lower right quarter
+        side: Length = 6.0  # of the arena, metres
+        radius: Length = 0.15  # of agents, metres
+        box_half: Length = 0.4  # half a box's width, metres
+        door_width: Length = 0.6  # metres
+        top_speed: Annotated[float, Range(above=0, high=10)] = 2.0  # of agents, metres a second; a step is 0.1 s
+        box_mass: Annotated[float, Range(above=0, high=1e6)] = 1.0  # kilograms; an agent has 1
+        reach: Annotated[float, Range(above=0, high=0.5)] = (
+            0.2  # metres from an agent to a box that it can hold or lock
+        )
+        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 80  # steps until the time limit
+        preparation: Annotated[int, Range(1, 2**31 - 1)] = 32  # of these, in which seekers do nothing
+        near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
+        start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
+        hiders_start_inside: bool = True  # the room; false: anywhere
+        seekers_lock: bool = True  # whether seekers can lock boxes, too
+        lists_entities: bool = True  # agents observe each agent and box in sight
+        lidar_rays: Annotated[int, Range(0, 360)] = 0  # all round, along which they observe what is nearest
+        central_critics: bool = False  # critics read the state of the whole env; false: what agents observe
+
+        def __post_init__(self) -> None:
+            Range(1, self.episode_length - 1).check("preparation", self.preparation)
+            if not self.door_width > 2 * self.radius:
+                raise DeclarationError(
+                    f"door_width={self.door_width}: expected more than an agent's width, {2 * self.radius:g} m "
+                    f"(radius={self.radius})"
+                )
+            self._check_cells()
+
+        def _check_cells(self) -> None:
+            """Bodies start in cells, so that none overlap."""
+            corner = 0.5 * self.side - (0.05 * self.side if self.random_rooms else 0.0)
+            cell = (corner - HALF_WALL) / 3
+            widest = 2 * max(self.box_half, self.radius) + 2 * MARGIN
+            if cell < widest:
+                raise DeclarationError(
+                    f"side={self.side}: cells in which bodies start are {cell:.3g} m wide and bodies {widest:.3g} m "
+                    "with their margin, so that they would overlap; raise side, or lower box_half or radius"
+                )
+            widest_door = 2 * (cell * (0.5 - OFF_MIDDLE) + HALF_WALL)
+            if widest_door < self.door_width:
+                raise DeclarationError(
+                    f"door_width={self.door_width}: expected at most {widest_door:.3g} m in an arena of "
+                    f"side={self.side}, or doors would leave the room's walls"
+                )
+            near, why = (
+                min(self.boxes, self.doors),
+                f", as the room has {IN_ROOM} cells for starts",
+            )  # such boxes have two
+            if self.hiders_start_inside:
+                Range(1, IN_ROOM - 2).check("hiders", self.hiders, why)
+            Range(1, IN_ROOM - near - (self.hiders if self.hiders_start_inside else 0)).check("boxes", self.boxes, why)
+            outside = CELLS - IN_ROOM - (0 if self.hiders_start_inside else self.hiders)
+            Range(1, outside).check("seekers", self.seekers, f", as there are {CELLS - IN_ROOM} cells outside the room")
+
+    def groups(self) -> Sequence[Group]:
+        """Hiders, then seekers."""
+        p = self.params
+        entities = ABOUT_AGENT * (self._agents - 1) + ABOUT_BOX * p.boxes if p.lists_entities else 0
+        size = OWN + entities + 2 * (p.doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
+        seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
+        state = "state" if p.central_critics else None
+        sizes = {"hider": p.hiders, "seeker": p.seekers}
+        return [Group(name, number, seen, action, critic_input=state) for name, number in sizes.items()]
+
+    @property
+    def _agents(self) -> int:
+        return int(self.params.hiders + self.params.seekers)
+
+    def arrays(self) -> Sequence[Array]:
+        """Arrays of bodies, agents before boxes, of the room, and of what is counted."""
+        p, bodies = self.params, self._agents + self.params.boxes
+        of_boxes = [False] * self._agents + [True] * p.boxes
+        shape = [[p.box_half] * 2 if is_box else [p.radius, 0.0] for is_box in of_boxes]
+        mass = [p.box_mass if is_box else 1.0 for is_box in of_boxes]
+        turns = 2 * np.pi * np.arange(max(p.lidar_rays, 1)) / max(p.lidar_rays, 1)
+        state = 5 * self._agents + 6 * p.boxes + 2 * p.doors + 2
+        return [
+            Array("position", "float32", (bodies, 2), per="env", bounds=(0.0, p.side), doc="metres"),
+            Array("velocity", "float32", (bodies, 2), per="env", doc="metres a second"),
+            Array("held", "int32", (bodies,), per="env", bounds=(-1, bodies - 1), doc="body that it holds, or -1"),
+            Array("locked", "int32", (bodies,), per="env", bounds=(0, 2), doc="1 by hiders, 2 by seekers, 0 free"),
+            Array("wall", "float32", (4, 4), per="env", doc="inner walls: middle and half the size, metres"),
+            Array("door", "float32", (p.doors, 2), per="env", doc="middle of each door, metres"),
+            Array("room", "float32", (4,), per="env", doc="its middle and half its size, metres"),
+            Array("in_sight", "bool", (bodies,), doc="nothing is between this agent and that body"),
+            Array("state", "float32", (state,), per="env", doc="the whole env, for critics"),
+            _constant("shape", shape, "half a box's size, or a radius and 0, metres"),
+            _constant("mass", mass, "kilograms"),
+            _constant("drag", [10.0] * bodies, "1 / seconds: half of a velocity stays for a step"),
+            _constant("rays", np.stack([np.cos(turns), np.sin(turns)], 1), "directions of the lidar"),
+            _counted("hidden", "float32", "share of the steps after the preparation in which no hider was seen"),
+            _counted("covered", "float32", "hiders in the room and boxes in all doors, after the preparation"),
+            _counted("sealed", "float32", "the same, and hiders have locked the boxes"),
+            _counted("doors_open", "float32", "doors that no box covers, after the preparation"),
+            _counted("box_moved", "float32", "way of all boxes, metres"),
+            _counted("num_locked", "int32", "boxes that hiders have locked"),
+            _counted("locks", "int32", "how often a box was locked"),
+            _counted("seeker_locks", "int32", "the same, by seekers"),
+            _counted("seeker_unlocks", "int32", "how often seekers unlocked a box"),
+            _counted("holds_broken", "int32", "how often a box was torn from its holder"),
+        ]
+
+    def phases(self) -> Sequence[Phase | Kernel]:
+        """Move all bodies, look around, and pay."""
+        return [self._kernel("move"), self._kernel("look"), Kernel("score", threads_per_env=(1, 1))]
+
+    def resets(self) -> Sequence[Phase | Kernel]:
+        """Lay out an episode, and look around."""
+        return [self._kernel("start"), self._kernel("look")]
+
+    def scripts(self) -> Mapping[str, Script]:
+        """search: a seeker that looks in at the doors; flee: a hider that runs from the seekers that it sees."""
+        return {"search": "search", "flee": "flee"}
+
+    def _kernel(self, name: str) -> Kernel:
+        return Kernel(name, threads_per_env=(1, self._agents))
+
+    def draw(self, arrays: Mapping[str, np.ndarray]) -> Drawing:
+        """Walls, boxes in the colour of the team that has locked them, what is held, and lines of sight to hiders."""
+        p, place, wall = self.params, np.asarray(arrays["position"], float), arrays["wall"]
+        x, y = place.T
+        marks: list[Mark] = [
+            Rectangles(0.0, 0.0, p.side, p.side, fill="ground", outline="muted", line_width=0.05),
+            Rectangles(wall[:, 0] - wall[:, 2], wall[:, 1] - wall[:, 3], 2 * wall[:, 2], 2 * wall[:, 3], fill="ink"),
+        ]
+        for team, fill in enumerate(LOCKED_BY):
+            boxes = self._agents + np.flatnonzero(arrays["locked"][self._agents :] == team)
+            left, bottom = (place[boxes] - p.box_half).T
+            size = 2 * p.box_half
+            marks.append(Rectangles(left, bottom, size, size, fill=fill, outline="ink", line_width=0.04, opacity=0.7))
+        seekers, hiders = np.nonzero(arrays["in_sight"][p.hiders :, : p.hiders])
+        marks.append(_lines(place, np.stack([p.hiders + seekers, hiders], 1), "alarm", 0.03))
+        holders = np.flatnonzero(arrays["held"] >= 0)
+        marks.append(_lines(place, np.stack([holders, arrays["held"][holders]], 1), "ink", 0.06))
+        marks.append(Discs(x[: p.hiders], y[: p.hiders], p.radius, fill="hider"))
+        marks.append(Discs(x[p.hiders : self._agents], y[p.hiders : self._agents], p.radius, fill="seeker"))
+        return Drawing((-0.2, -0.2, p.side + 0.2, p.side + 0.2), marks, seconds=0.1)
+
+
+def _constant(name: str, values: object, doc: str) -> Array:
+    """Array of the world that kernels read alone."""
+    initial = np.array(values, np.float32)
+    return Array(name, "float32", initial.shape, per="world", initial=initial, read_only=True, doc=doc)
+
+
+def _counted(name: str, dtype: str, doc: str) -> Array:
+    return Array(name, dtype, per="env", metric="last", doc=doc)
+
+
+def _lines(place: np.ndarray, pairs: np.ndarray, colour: str, width: float) -> Mark:
+    """Lines between pairs of bodies, (n, 2)."""
+    (x, y), (to_x, to_y) = place[pairs[:, 0]].T, place[pairs[:, 1]].T
+    return Segments(x, y, to_x, to_y, outline=colour, line_width=width)
