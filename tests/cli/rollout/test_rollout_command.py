@@ -181,3 +181,11 @@ def test_a_package_that_is_missing_is_named(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main(["rollout", str(runs["tag"]), "--to", "minari"]) == 2
     assert "--to minari needs the package minari: pip install 'warpworld[data]'" in capsys.readouterr().err
+
+
+def test_data_of_a_policy_that_comes_along_lie_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["rollout", "pretrained:connect_four", "--episodes", "2", "--device", "cpu"]) == 0
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["rollout.npz"]

@@ -50,7 +50,7 @@ def _rollout(arguments: argparse.Namespace) -> int:
     run = opened_run(arguments)
     config = played_config(run, arguments.overrides)
     write = _writer(arguments.to)
-    target = Path(arguments.output or run.path / "data" / PLACES[arguments.to])
+    target = Path(arguments.output or run.output_folder / "data" / PLACES[arguments.to])
     if target.exists():
         raise RunError(f"'{target}' exists already, and nothing is overwritten: name another place with --output")
     from warpworld.trainers import load_policies
