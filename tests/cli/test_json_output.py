@@ -112,6 +112,22 @@ def test_words_that_cannot_be_parsed_are_a_document(
     assert "--episodes" in error["message"]
 
 
+def test_a_key_that_is_wrong_in_a_file_has_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.yaml").write_text("name: chain\ntrainer: {num_envs: x}\n")
+    assert main(["train", str(tmp_path / "bad.yaml"), "--forma", "json"]) == 2  # as far as argparse reads options
+    error = document(capsys)["error"]
+    assert (error["file"], error["line"]) == (str(tmp_path / "bad.yaml"), 2)
+
+
+def test_an_interruption_is_a_document(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("warpworld.config.load_config", interrupted)
+    assert main(["train", "chain", "--format=json"]) == 130
+    assert document(capsys)["error"] == {"kind": "KeyboardInterrupt", "message": "interrupted", "status": 130}
+
+
 def test_json_is_of_one_run(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["train", "chain", "--seeds", "2", "--format", "json"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +129,29 @@ def test_rows_that_do_not_count_teach_nothing(tmp_path: Path) -> None:
     assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
 
 
+def test_players_who_wait_for_their_turn_teach_nothing(tmp_path: Path) -> None:
+    """Half of the rows of a board game are of the player whose turn it is not."""
+    data = tmp_path / "games.npz"
+    settings: dict[str, Any] = {
+        "name": "tic_tac_toe",
+        "trainer": {"num_envs": 8, "num_steps": 16, "total_env_steps": 256, "device": "cpu"},
+        "policy": {"both": {"algorithm": "ppo", "groups": ["first", "second"], "num_minibatches": 1}},
+    }
+    run = config_from_dict(settings)
+    played = played_episodes(run, {"both": None}, 8, seed=1)
+    groups = run.make_environment().groups()
+    weights = []
+    for other in (False, True):
+        if other:  # what a waiting player does is ignored
+            for each in played:
+                for group in ("first", "second"):
+                    each.actions[group][~each.action_mask[group].any(axis=2)] = 8
+        write_npz(played, groups, {"environment": run.title}, data)
+        settings["policy"]["both"]["initial_data"] = str(data)
+        weights.append(policy_of(config_from_dict(settings), "both").state_dict())
+    assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+
+
 def refuse(run: RunConfig, message: str) -> None:
     with pytest.raises(RunError, match=message):
         Trainer(run)
@@ -151,9 +173,17 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
     np.savez(other, **arrays)
     refuse(config(initial_data=str(other)), r"actions of group 'agent' are int64\(\), expected Discrete\(2\)")
     renamed = {key.replace("agent/", "agnet/"): array for key, array in arrays.items()}
-    renamed["about"] = np.array(json.dumps({"environment": "pole"}))
     np.savez(other, **renamed)
-    refuse(config(initial_data=str(other)), "data of pole for agnet; expected group 'agent'. Did you mean 'agnet'")
+    refuse(config(initial_data=str(other)), "data of groups agnet; expected group 'agent'. Did you mean 'agnet'")
+    fits = {key: array for key, array in np.load(data).items()}
+    np.savez(other, **(fits | {"lengths": fits["lengths"] + 1}))
+    refuse(config(initial_data=str(other)), r"lengths of \d+ steps, but \d+ of group 'agent'")
+    np.savez(other, **fits, **{"agent/agent_mask": np.zeros(fits["agent/rewards"].shape, dtype=bool)})
+    refuse(config(initial_data=str(other)), "no row of group 'agent' counts in it")
+    last = fits["agent/actions"].copy()
+    last[-1] = 6
+    np.savez(other, **(fits | {"agent/actions": last}))
+    refuse(config(initial_data=str(other)), r"actions of group 'agent' are int64\(\), expected Discrete\(2\)")
     refuse(config(initial_data=str(data), model={"recurrent": "gru"}), f"{where}: expected a policy without memory")
     dqn = {"algorithm": "dqn", "initial_data": str(data)}
     entry = config().model_dump()

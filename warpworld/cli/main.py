@@ -98,6 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {explained}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
+        if asks_for_json(words):
+            print_error("KeyboardInterrupt", "interrupted", INTERRUPTED)
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # `warpworld list | head`: the reader has gone

@@ -12,12 +12,13 @@ from typing import Any, NoReturn
 from warpworld.near_names import nearest
 from warpworld.text import print_json
 
-_PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?: ")
+_PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*?)(?::|, line )(?P<line>\d+)(?::(?P<column>\d+))?: ")
 
 
 def asks_for_json(words: Sequence[str]) -> bool:
     """Whether a command's words ask for JSON: known before they are parsed, since they may be wrong."""
-    return "--format=json" in words or ("--format", "json") in itertools.pairwise(words)
+    pairs = [*itertools.pairwise(words), *(word.split("=", 1) for word in words if word.startswith("--f"))]
+    return any(each[0].startswith("--fo") and "--format".startswith(each[0]) and each[1] == "json" for each in pairs)
 
 
 def print_error(kind: str, message: str, status: int) -> None:

@@ -6,7 +6,6 @@ networks for autonomous navigation", with the likelihood of the policy's own dis
 
 from __future__ import annotations
 
-import json
 import logging
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium.spaces import Box
 from torch import Tensor
 
 from warpworld.config import LearnerConfig, RunConfig
@@ -99,35 +99,49 @@ def _rows_of(policy: Policy, group: str, data: Mapping[str, np.ndarray], where: 
     """Rows of a group's agents that count."""
     known = {key.split("/")[0] for key in data if "/" in key}
     if group not in known:
-        environment, hint = json.loads(str(data["about"]))["environment"], suggest(group, known)
-        raise RunError(
-            f"{where}, data of {environment} for {', '.join(sorted(known))}; expected group '{group}'.{hint}"
-        )
+        hint = suggest(group, known)
+        raise RunError(f"{where}, data of groups {', '.join(sorted(known))}; expected group '{group}'.{hint}")
     spaces: Any = policy.spaces
     if f"{group}/actions" not in data:
         raise RunError(f"{where}: actions of a Dict or Tuple are not cloned, and group '{group}' has {spaces.action}")
     # what was seen before each action: all but the last observation of each episode
     actions, last = data[f"{group}/actions"], np.cumsum(data["lengths"] + 1) - 1
-    counted = data.get(f"{group}/agent_mask", np.ones(actions.shape[:2], dtype=bool))
+    if data["lengths"].sum() != len(actions):
+        raise RunError(f"{where}: lengths of {data['lengths'].sum()} steps, but {len(actions)} of group '{group}'")
+    counted, masks = _counted(actions, data.get(f"{group}/agent_mask"), data.get(f"{group}/action_mask"))
+    if not counted.any():
+        raise RunError(f"{where}: no row of group '{group}' counts in it")
     prefix = f"{group}/observations"
     seen = {
         key.removeprefix(prefix).removeprefix("/"): np.delete(array, last, axis=0)[counted]
         for key, array in data.items()
         if key.startswith(prefix)
     }
-    done, masks = actions[counted], data.get(f"{group}/action_mask")
+    done = actions[counted]
     # in the form of the policy's spaces
     shape, device = spaces.action.shape, next(policy.parameters()).device
     try:
         observed = spaces.observed(seen.get("", seen), device).rows
     except StoreError as error:
         raise RunError(f"{where}: observations of group '{group}' are not the environment's: {error}") from error
-    if done.shape[1:] != shape or not all(spaces.action.contains(each) for each in done[:1]):
+    known_actions = done[:1] if isinstance(spaces.action, Box) else np.unique(done, axis=0)
+    if done.shape[1:] != shape or not np.isfinite(done).all() or not all(map(spaces.action.contains, known_actions)):
         raise RunError(
             f"{where}: actions of group '{group}' are {done.dtype}{done.shape[1:]}, expected {spaces.action}"
         )
     allowed = None if masks is None else torch.as_tensor(masks[counted], device=device)
     return _Rows(observed, spaces.choices(done).to(device), allowed)
+
+
+def _counted(
+    actions: np.ndarray, agent_mask: np.ndarray | None, action_mask: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows that count, (T, n) bool, and the masks of what was allowed.
+
+    An agent that may do nothing, such as one that waits for its turn, chooses nothing.
+    """
+    counted = np.ones(actions.shape[:2], dtype=bool) if agent_mask is None else agent_mask
+    return (counted if action_mask is None else counted & action_mask.any(axis=2)), action_mask
 
 
 def _fit(policy: Policy, rows: _Rows, epochs: int, seed: int) -> float:

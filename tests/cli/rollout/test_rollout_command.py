@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,17 @@ def test_nothing_is_overwritten(runs: Mapping[str, Path], tmp_path: Path, capsys
     assert main(["rollout", str(runs["tag"]), "--output", str(tmp_path / "data.npz")]) == 2
     assert "exists already, and nothing is overwritten" in capsys.readouterr().err
     assert (tmp_path / "data.npz").read_text() == "mine"
+
+
+@pytest.mark.parametrize("form", ["npz", "parquet", "minari"])
+def test_a_place_that_cannot_be_written_is_said_before_anything_is_played(
+    form: str, runs: Mapping[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["rollout", str(runs["tag"]), "--to", form, "--output", str(tmp_path / "file" / "x")]) == 2
+    assert re.search(
+        r"error: '.*/file/x' cannot be written: .*; name another place with --out", capsys.readouterr().err
+    )
 
 
 def test_a_package_that_is_missing_is_named(

@@ -54,15 +54,12 @@ def _eval(arguments: argparse.Namespace) -> int:
     take_run(arguments)
     run = opened_run(arguments)
     played_in = played_config(run, arguments.overrides)
-    from warpworld.cli.evaluate.tables import print_results
-    from warpworld.trainers import whole_rounds
+    from warpworld.cli.evaluate.tables import print_results, print_rounding
     from warpworld.trainers.evaluate import evaluate
 
-    # the evaluation, in whole rounds
-    played = whole_rounds(arguments.episodes)
     is_text = arguments.format == "text"
-    if played != arguments.episodes and is_text:
-        print(f"{played:,} episodes: {arguments.episodes:,} rounded up, so that every env plays as many")
+    if is_text:
+        print_rounding(arguments.episodes)
     with printed_for(arguments.format):
         results = evaluate(
             run,

@@ -11,6 +11,15 @@ Results = Mapping[str, Mapping[str, float]]  # of ``evaluate``: numbers by polic
 Rows = list[list[str]]
 
 
+def print_rounding(episodes: int) -> None:
+    """Print how many episodes are played, where these are more than were asked for."""
+    from warpworld.trainers import whole_rounds
+
+    played = whole_rounds(episodes)
+    if played != episodes:
+        print(f"{played:,} episodes: {episodes:,} rounded up, so that every env plays as many")
+
+
 def print_results(results: Results, steps: int | None, by: str | None) -> None:
     """Print the tables.
 

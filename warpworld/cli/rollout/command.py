@@ -49,10 +49,14 @@ def add_parsers(commands: Any) -> None:
 def _rollout(arguments: argparse.Namespace) -> int:
     run = opened_run(arguments)
     config = played_config(run, arguments.overrides)
-    write = _writer(arguments.to)
+    write = writer_of(arguments.to)
     target = Path(arguments.output or run.output_folder / "data" / PLACES[arguments.to])
     if target.exists():
         raise RunError(f"'{target}' exists already, and nothing is overwritten: name another place with --output")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(target, error) from error
     from warpworld.trainers import load_policies
     from warpworld.trainers.from_python import played_episodes
 
@@ -65,14 +69,22 @@ def _rollout(arguments: argparse.Namespace) -> int:
         "greedy": arguments.greedy,
         "seed": arguments.seed,
     }
-    how_to_read = write(episodes, config.make_environment().groups(), about, target)
+    try:
+        how_to_read = write(episodes, config.make_environment().groups(), about, target)
+    except OSError as error:
+        raise cannot_write(target, error) from error
     steps = sum(map(len, episodes))
-    print(f"{len(episodes):,} episodes of {steps:,} steps: {target}")
+    print(f"{len(episodes):,} episode{'s' * (len(episodes) != 1)} of {steps:,} steps in all: {target}")
     print(f"read them: {how_to_read}")
     return 0
 
 
-def _writer(name: str) -> Writer:
+def cannot_write(target: Path, error: OSError) -> RunError:
+    """Make the error for a place that cannot be written."""
+    return RunError(f"'{target}' cannot be written: {error.strerror or error}; name another place with --output")
+
+
+def writer_of(name: str) -> Writer:
     """Function that writes a form.
 
     Raises:
