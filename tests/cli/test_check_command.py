@@ -92,6 +92,20 @@ def test_a_mended_kernel_is_clean_and_ends_with_status_0(
 
 
 @pytest.mark.long
+@pytest.mark.long
+def test_a_config_is_checked_with_its_own_parameters(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    walk.with_suffix(".cu").write_text(RIGHT)
+    config = walk.with_suffix(".yaml")
+    config.write_text(
+        "name: walk.py\nenv: {walkers: 1}\npolicy: {walker: {algorithm: ppo}}\n"
+        "trainer: {num_envs: 4, num_steps: 8, total_env_steps: 64}\n"
+    )
+    assert main(["check", "walk.yaml", "--steps", "3", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["environment"].endswith("Walk")
+    assert main(["check", "none.yaml"]) == 2
+    assert "none.yaml" in capsys.readouterr().err
+
+
 def test_json_holds_what_the_text_says(walk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "walk.py:Walk", "--steps", "10", "--seed", "3", "--format", "json"]) == 1
     report = json.loads(capsys.readouterr().out)

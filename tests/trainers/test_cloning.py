@@ -162,6 +162,9 @@ def test_what_cannot_be_learnt_from_is_refused(tmp_path: Path) -> None:
     written(config(), data, lean, episodes=8)
     where = rf"^policy\.agent\.initial_data is '{data}'"
     refuse(config(initial_data="none.npz"), "'none.npz', which cannot be read: .*; write one with `warpworld")
+    refuse(
+        config(initial_data=str(tmp_path)), f"is '{tmp_path}', a folder; expected an npz file, such as {tmp_path}/data/"
+    )
     (tmp_path / "text.npz").write_text("no archive")
     refuse(config(initial_data=str(tmp_path / "text.npz")), "text.npz', which cannot be read")
     np.savez(other, a=np.zeros(3))

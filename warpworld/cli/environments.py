@@ -25,8 +25,8 @@ def add_environment(parser: argparse.ArgumentParser, other: str = "") -> None:
         other: other things that may be named, for the help.
     """
     parser.add_argument(
-        "environment", metavar="NAME", help="a packaged name, with the parameters of its config; module:Class; or a "
-        f"file: path/to/env.py[:Class]{other}"
+        "environment", metavar="NAME", help="a packaged name or a YAML file, with the parameters of the config; "
+        f"module:Class; or a file: path/to/env.py[:Class]{other}"
     )  # fmt: skip
     parser.add_argument(
         "params", metavar="key=value", nargs="*", default=[], help="parameters of the environment: num_taggers=3"
@@ -52,11 +52,11 @@ def made_environment(arguments: argparse.Namespace) -> Environment:
 
 
 def configured(name: str) -> tuple[type[Environment], Mapping[str, Any]]:
-    """An environment, and the parameters that its packaged config gives it."""
+    """An environment, and the parameters that its config gives it, packaged or a YAML file."""
     from warpworld.config import load_config
     from warpworld.environment import get_environment
 
-    if name not in packaged_configs():
+    if name not in packaged_configs() and not name.endswith((".yaml", ".yml")):
         return get_environment(name), {}
     config = load_config(name)
     return get_environment(config.name), config.env

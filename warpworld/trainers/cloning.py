@@ -10,6 +10,7 @@ import logging
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,8 @@ def _check(policy: Policy, where: str) -> None:
 
 def _read(path: str, where: str) -> dict[str, np.ndarray]:
     """The arrays of a data set."""
+    if Path(path).is_dir():
+        raise RunError(f"{where}, a folder; expected an npz file, such as {Path(path) / 'data' / 'rollout.npz'}")
     try:
         with np.load(path, allow_pickle=False) as file:
             data = dict(file)

@@ -59,7 +59,7 @@ class HideAndSeek(Environment):
         reach: Annotated[float, Range(above=0, high=0.5)] = (
             0.2  # metres from an agent to a box that it can hold or lock
         )
-        episode_length: Annotated[int, Range(1, 2**31 - 1)] = 80  # steps until the time limit
+        episode_length: Annotated[int, Range(2, 2**31 - 1)] = 80  # steps until the time limit
         preparation: Annotated[int, Range(1, 2**31 - 1)] = 32  # of these, in which seekers do nothing
         near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
         start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
@@ -70,7 +70,8 @@ class HideAndSeek(Environment):
         central_critics: bool = False  # critics read the state of the whole env; false: what agents observe
 
         def __post_init__(self) -> None:
-            Range(1, self.episode_length - 1).check("preparation", self.preparation)
+            steps = f", as an episode has {self.episode_length} steps"
+            Range(1, self.episode_length - 1).check("preparation", self.preparation, steps)
             if not self.door_width > 2 * self.radius:
                 raise DeclarationError(
                     f"door_width={self.door_width}: expected more than an agent's width, {2 * self.radius:g} m "
