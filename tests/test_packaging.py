@@ -344,3 +344,33 @@ def test_a_wheel_with_compiled_kernels_needs_no_compiler(tmp_path: Path) -> None
     run([commands / "warpworld", "train", "cartpole", *small], cwd=tmp_path, **bare)
     with pytest.raises(AssertionError, match=r"no C\+\+ compiler found .* for its own configurations as they are"):
         run([commands / "warpworld", "train", "chain", "trainer.device=cpu"], cwd=tmp_path, **bare)
+
+
+CROSS, EMULATOR, LIBRARIES = "aarch64-linux-gnu-g++", "qemu-aarch64", "/usr/aarch64-linux-gnu"
+LOAD = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char** paths) {
+  for (int i = 1; i < count; ++i) if (!dlopen(paths[i], RTLD_NOW | RTLD_GLOBAL)) { puts(dlerror()); return 1; }
+  puts("all");
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (shutil.which(CROSS) and shutil.which(EMULATOR)), reason=f"{CROSS} and {EMULATOR} are not here")
+@pytest.mark.cpu_backend
+def test_libraries_for_aarch64_load_under_emulation(tmp_path: Path) -> None:
+    asked = ["cartpole", "--levels", "aarch64", "--compiler", CROSS, "--no-checks", "--jobs", "1", "--dist", tmp_path]
+    run([sys.executable, "-m", "tools.build_wheel", *asked], cwd=ROOT)
+    (wheel,) = tmp_path.glob("warpworld-*-py3-none-manylinux_2_*_aarch64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "wheel")
+    libraries = sorted((tmp_path / "wheel").rglob("*.so"))
+    runtime = [path for path in libraries if path.parent.name.startswith("any-")]
+    (tmp_path / "load.cpp").write_text(LOAD)
+    run([CROSS, tmp_path / "load.cpp", "-o", tmp_path / "load", "-ldl"], cwd=tmp_path)
+    others = [path for path in libraries if path not in runtime]
+    done = run([EMULATOR, "-L", LIBRARIES, tmp_path / "load", *runtime, *others], cwd=tmp_path)
+    assert len(runtime) == 1 and len(others) >= 4
+    assert done.stdout == "all\n"
