@@ -79,7 +79,7 @@ def steps(page: Page, at_least: int) -> None:
 
 
 def begin(page: Page) -> None:
-    """Start a world that goes on by itself, once the page is ready."""
+    """Start a world that steps by itself, once the page is ready."""
     page.get_by_text("Ready?").wait_for()
     page.keyboard.press("Enter")
 
