@@ -64,7 +64,9 @@ def games_against(
     sides = {name: sides_with_opponent(config, name, KEY, WHERE) for name in policies}
     saving = config.saving.model_copy(update={"eval_opponents": absolute_runs(opponents, scripts)})
     met = {served[group] for _, theirs in sides.values() for group in theirs}
-    rivals = build_rivals(config.model_copy(update={"saving": saving}), met, torch.device("cpu"))
+    unfused = config.trainer.model_copy(update={"fused": False})  # as policies are loaded: they may go to a GPU
+    settings = config.model_copy(update={"saving": saving, "trainer": unfused})
+    rivals = build_rivals(settings, met, torch.device("cpu"))
     read_rivals(rivals)
     own_players = {name: player_of(policy, config.policy[name], environment) for name, policy in policies.items()}
     games: dict[str, dict[str, OpponentGame]] = {}
