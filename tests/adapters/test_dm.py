@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from absl.testing import absltest
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text
 
 from tests.adapters.test_vector import agents_world
@@ -17,6 +16,7 @@ from warpworld.errors import DeclarationError, StoreError
 pytest.importorskip("dm_env")
 
 import dm_env
+from absl.testing import absltest
 from dm_env import specs, test_utils
 
 from warpworld.adapters.dm import DmEnv, spec_of

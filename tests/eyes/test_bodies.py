@@ -31,16 +31,12 @@ def check_flight(env_steps: int, restitution: float) -> None:
         assert world["touches"].sum() > 20 and world["broken"].sum() > 100
 
 
-@pytest.mark.parametrize("restitution", [0.0, 1.0])
-def test_no_body_overlaps_another_or_a_wall_and_nothing_gains_energy(restitution: float) -> None:
-    check_flight(20_000, restitution)
+LONG = [pytest.param(1_000_000, restitution, marks=[seldom, pytest.mark.slow]) for restitution in (0.0, 0.5, 1.0)]
 
 
-@seldom
-@pytest.mark.slow
-@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
-def test_no_body_overlaps_in_a_million_steps(restitution: float) -> None:
-    check_flight(1_000_000, restitution)
+@pytest.mark.parametrize(("env_steps", "restitution"), [(20_000, 0.0), (20_000, 1.0), *LONG])
+def test_no_body_overlaps_another_or_a_wall_and_nothing_gains_energy(env_steps: int, restitution: float) -> None:
+    check_flight(env_steps, restitution)
 
 
 def check_oracle(seed: int, steps: int, envs: int) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import torch
 from PIL import Image
-from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from torch import Tensor, nn
 
 from tests.runs.resuming import changed, resumed
@@ -223,10 +222,11 @@ def test_a_logger_that_fails_to_show_ends_the_run_with_a_checkpoint(
 
 
 def test_tensorboard_has_an_image(recorded: RunConfig, tmp_path: Path) -> None:
+    loading = pytest.importorskip("tensorboard.backend.event_processing.event_file_loader", reason="needs TensorBoard")
     run = trained(changed(recorded, "saving", loggers=["tensorboard"]), tmp_path)
     (events,) = run.path.glob("events.out.tfevents.*")
     images = {}
-    for event in EventFileLoader(str(events)).Load():
+    for event in loading.EventFileLoader(str(events)).Load():
         for value in event.summary.value:
             if value.tag == "replay":
                 images[event.step] = value.tensor.string_val

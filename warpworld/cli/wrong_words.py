@@ -17,7 +17,7 @@ _PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*?)(?::|, line )(?P<line>\d+)(?::(?P
 
 def asks_for_json(words: Sequence[str]) -> bool:
     """Whether a command's words ask for JSON: known before they are parsed, since they may be wrong."""
-    pairs = [*itertools.pairwise(words), *(word.split("=", 1) for word in words if word.startswith("--f"))]
+    pairs = [*itertools.pairwise(words), *(word.split("=", 1) for word in words if "=" in word)]
     return any(each[0].startswith("--fo") and "--format".startswith(each[0]) and each[1] == "json" for each in pairs)
 
 
