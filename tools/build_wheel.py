@@ -27,12 +27,11 @@ from pathlib import Path
 from warpworld.cli import main as warpworld
 from warpworld.config import load_config
 from warpworld.managers.cpu import LEVELS, Level, LibrarySource, recorded_libraries
-from warpworld.packaged import PRETRAINED, packaged_configs, pretrained_runs
+from warpworld.packaged import ENVIRONMENTS, PRETRAINED, packaged_configs, pretrained_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 TREE = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "warpworld", "configs")
 CHECKED_FOR = ("x86-64-v3", "aarch64")  # checks do not have to be fast: one level of each machine serves all
-LEFT_OUT = ("atari",)  # is linked with another package's library
 
 
 class WheelError(Exception):
@@ -163,7 +162,10 @@ def main() -> int:
     levels = tuple(level for level in LEVELS if level.name in names)
     (machine,) = {level.machine for level in levels}
     trained = [PRETRAINED + name for name in pretrained_runs()]
-    configs = asked.configs or [*(name for name in packaged_configs() if name not in LEFT_OUT), *trained]
+    configs = asked.configs or [
+        *(name for name in packaged_configs() if load_config(name).name in ENVIRONMENTS),
+        *trained,
+    ]
     with copied_tree() as tree:
         order = Order(tree / "warpworld" / "prebuilt", levels, asked.compiler, not asked.no_checks)
         compile_all(configs, order, asked.jobs)
