@@ -1,9 +1,9 @@
 """Builds a wheel that brings kernels compiled, so that packaged configurations train without a compiler.
 
-`make wheel` calls it. Each packaged configuration is trained for one rollout, each environment's own is checked, and each
-pretrained policy is watched. What that asks the compiler for is compiled again for processors of each level, into the folder
-``warpworld/prebuilt`` of a copy of the tree, and the wheel is made of that copy. For another machine than this one,
-name its compiler with --compiler.
+`make wheel` calls it. Each packaged configuration is trained for one rollout, each environment's own is checked, and
+each pretrained policy is watched. What that asks the compiler for is compiled again for processors of each level,
+into the folder ``warpworld/prebuilt`` of a copy of the tree, and the wheel is made of that copy. For another machine
+than this one, name its compiler with --compiler.
 """
 
 from __future__ import annotations
