@@ -74,7 +74,7 @@ def draw_sight(arrays: Mapping[str, np.ndarray], agent: int) -> Drawing | None:
 
 
 def _pictures(arrays: Mapping[str, np.ndarray], agent: int) -> list[np.ndarray]:
-    """What an agent's camera shows, from the top, each (1, pixels, 3) uint8."""
+    """Strips of what an agent's camera shows, from the top, each (1, pixels, 3) uint8."""
     found = []
     for rows in (np.asarray(arrays[name])[agent] for name in CAMERAS if name in arrays):
         pixels = _encoded(rows.T) if len(rows) == 3 else np.repeat(rows.T, 3, axis=1)

@@ -77,7 +77,7 @@ class ActionBounds:
         return self._actions.flatten(1).numpy(), self.low.numpy(), self.high.numpy()
 
     def _first_illegal_of(self, envs: np.ndarray) -> tuple[int, int] | None:
-        """The same of a few envs in host memory, which takes NumPy less time."""
+        """Find the first illegal action of a few envs in host memory, which takes NumPy less time than torch."""
         actions, low, high = self._on_host
         chosen = actions[envs]
         legal = (chosen >= low) & (chosen <= high)

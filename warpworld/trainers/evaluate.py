@@ -13,7 +13,7 @@ from warpworld.runs import Which
 from warpworld.trainers.evaluations import measures_of, play_by_search
 from warpworld.trainers.loaded_policies import load_policies
 from warpworld.trainers.opponents import games_against
-from warpworld.trainers.play import play
+from warpworld.trainers.play import Played, play
 
 if TYPE_CHECKING:
     from warpworld.config import RunConfig
@@ -88,28 +88,35 @@ def evaluate(
     for name in trained:
         others_random = {other: policy if other == name else None for other, policy in trained.items()}
         alone = played if others_random == trained else play_with(others_random)
-        mean, confidence = _mean_and_confidence(played.returns[name])
         pairings = {"random": at_random} | ({} if alone is played else {"against_random": alone})
         pairings |= {label: game.play(config, episodes, seed, steps) for label, game in games[name].items()}
         groups = config.policy[name].groups
         results[name] = {
-            "mean_return": mean,
-            "confidence": confidence,
-            "against_random": float(alone.returns[name].mean()),
-            "random_return": float(at_random.returns[name].mean()),
-            "episodes": len(played.lengths),
-            "unfinished": played.unfinished,
+            **_returns_of(name, played, alone, at_random),
             **_metrics_of(groups, played.metrics),
             **measures,
             **{label: games[name][label].mean_return(pairings[label]) for label in games[name]},
         }
-        for label, part in played.parts.items():
-            results[name] |= {f"mean_return/{label}": float(part.returns[name].mean())}
-            results[name] |= {f"episodes/{label}": len(part.lengths)}
         for label, other in {**pairings, **played.parts}.items():
             own = _metrics_of(groups, other.metrics)
             results[name] |= {f"{metric}/{label}": value for metric, value in own.items()}
     return results
+
+
+def _returns_of(name: str, played: Played, alone: Played, at_random: Played) -> dict[str, float]:
+    """A policy's returns in the three pairings that each policy has, and in the parts of the first."""
+    mean, confidence = _mean_and_confidence(played.returns[name])
+    found = {
+        "mean_return": mean,
+        "confidence": confidence,
+        "against_random": float(alone.returns[name].mean()),
+        "random_return": float(at_random.returns[name].mean()),
+        "episodes": len(played.lengths),
+        "unfinished": played.unfinished,
+    }
+    for label, part in played.parts.items():
+        found |= {f"mean_return/{label}": float(part.returns[name].mean()), f"episodes/{label}": len(part.lengths)}
+    return found
 
 
 def _metrics_of(groups: Sequence[str], metrics: Mapping[str, float]) -> dict[str, float]:

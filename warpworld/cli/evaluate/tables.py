@@ -102,7 +102,7 @@ def _begins_with(name: str, others: Iterable[str]) -> bool:
 
 
 def _pairings(results: Results) -> dict[str, str]:
-    """What stands behind the names of metrics in other pairings, each with a heading."""
+    """Endings of metrics' names in other pairings, each with a heading."""
     opponents = [key for key in _together(results) if key.startswith("against/")]
     others = {"against_random": "against random"} if len(results) > 1 else {}
     return {"random": "all at random", **others, **{key: key.replace("/", " ", 1) for key in opponents}}

@@ -38,7 +38,7 @@ class PhantomTicTacToe(BoardGame):
         return [*super().arrays(), tries]
 
     def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
-        """The same without marks that the player has not run into, until the game is over."""
+        """Draw the board without marks that the player has not run into, until the game is over."""
         known = (arrays["tries"][agent] > 0) | bool(arrays["terminated"])
         own = np.arange(2)[:, None, None] == agent
         return self.draw({**arrays, "cells": arrays["cells"] * known, "tries": arrays["tries"] * own})

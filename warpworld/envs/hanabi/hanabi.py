@@ -106,7 +106,7 @@ class Hanabi(Environment):
         return self._drawn(arrays, hidden=-1)
 
     def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
-        """The same without the cards of the agent's own hand, until the game is over."""
+        """Draw the table without the cards of the agent's own hand, until the game is over."""
         return self._drawn(arrays, hidden=-1 if arrays["terminated"] or arrays["truncated"] else agent)
 
     def _drawn(self, arrays: Mapping[str, np.ndarray], hidden: int) -> Drawing:

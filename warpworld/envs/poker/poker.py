@@ -64,7 +64,7 @@ class Poker(Environment):
         return self._drawn(arrays, PLAYERS)
 
     def draw_for(self, arrays: Mapping[str, np.ndarray], agent: int) -> Drawing:
-        """The same without the other player's card, until the hand is over."""
+        """Draw the table without the other player's card, until the hand is over."""
         return self._drawn(arrays, PLAYERS if arrays["terminated"] else 1 - agent)
 
     def _drawn(self, arrays: Mapping[str, np.ndarray], hidden: int) -> Drawing:

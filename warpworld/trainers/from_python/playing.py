@@ -121,7 +121,7 @@ def _check_players(world: World, policies: Any) -> None:
 
 
 def _player(world: World, group: Group, player: Any, greedy: bool) -> Actor | _Called:
-    """What acts for a group of an unsealed world."""
+    """Actor of a group of an unsealed world."""
     if player is None or isinstance(player, Policy):
         return actor_of(world, group.name, player, greedy)
     if isinstance(player, str):
