@@ -52,7 +52,9 @@ LEARNERS = (
     Learner("cartpole", "PPO", passes=("agent",)),
     Learner("tag_gridworld", "PPO of two policies", passes=("tagger", "runner")),
     Learner("minatar_breakout", "PPO of frames", (), FRAMES, ("agent",)),
-    Learner("minatar_breakout", "PPO of frames, updates beside rollouts", (), (*FRAMES, "trainer.overlap=true"), ("agent",)),
+    Learner(
+        "minatar_breakout", "PPO of frames, updates beside rollouts", (), (*FRAMES, "trainer.overlap=true"), ("agent",)
+    ),
     Learner("tag_gridworld_dqn", "DQN of two groups", ("tagger", "runner")),
     Learner("minatar_breakout_dqn", "DQN of frames", ("agent",)),
     Learner("recall_r2d2", "R2D2, by priorities of windows", ("agent",)),
