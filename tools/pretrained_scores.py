@@ -69,8 +69,8 @@ PRETRAINED = (
         env={"kills_to_win": 3, "episode_length": 1000},
     ),
     Pretrained("connect_four", (Game("first", RANDOM, won=True), Game("second", RANDOM, won=True))),
-    Pretrained("overcooked", (Game("cook"),)),
-    Pretrained("minatar_breakout", (Game("agent"),)),
+    Pretrained("overcooked", (Game("cook"),), ("trainer.precision=bf16",), env={"start": "fixed"}),
+    Pretrained("minatar_breakout", (Game("agent"),), ("trainer.precision=bf16",)),
 )
 
 

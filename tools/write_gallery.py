@@ -1,7 +1,8 @@
 """Writes ``docs/gallery.md``: each packaged environment with its moving picture and what its config learns.
 
 Figures come from ``benchmarks/results/gallery``, where ``benchmarks.experiments NAME --save`` puts them. Its
-folder ``earlier`` holds claims that were missed with settings that have been replaced since. References to compare
+folder ``earlier`` holds claims that were missed with settings that have been replaced since. Figures of an environment
+that is a task of a published table are the table's, from ``benchmarks/results/scoreboard``. References to compare
 with are in ``benchmarks/experiments/references.py``, and measured ones in the same folder's ``scripted.json``, by
 ``benchmarks.scripted --save``. ``make gallery`` runs this after it has drawn the pictures; a
 test holds the page to it.
@@ -16,12 +17,26 @@ from typing import Any
 
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.experiments.references import REFERENCES
+from tools.write_scoreboard import RESULTS as SCORES
+from tools.write_scoreboard import results_of
+from warpworld.cli.reproduce import TableFile
 from warpworld.packaged import FAMILIES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
 RUNS, RESULTS = ROOT / "benchmarks" / "gallery" / "runs", ROOT / "benchmarks" / "results" / "gallery"
 EARLIER, SCRIPTED = RESULTS / "earlier", RESULTS / "scripted.json"
+# Environments whose packaged config is trained by a published table: the table, and its task.
+SCORED = {
+    "hide_and_seek": ("hide_and_seek", "one_door"),
+    "kuhn_poker": ("poker", "kuhn"),
+    "leduc_poker": ("poker", "leduc"),
+    **{
+        f"minatar_{game}": ("minatar", game)
+        for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+    },
+    "overcooked": ("overcooked", "cramped_room"),
+}
 HEAD = """# Gallery
 
 Every environment that comes with warpworld. Pictures play what packaged configs have learnt, from the first of the
@@ -29,7 +44,8 @@ seeds where there are figures. What has no picture or no figures here has not be
 `warpworld train NAME` trains an environment, and [Environments](environments.md) describes its rules, its original and
 what differs from it.
 
-`python -m benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the figures: mean returns of an
+Where an environment is a task of the [scoreboard](scoreboard.md), the figures are that table's, of all its seeds.
+`python -m benchmarks.experiments NAME --first-seed 11 --seeds 3` repeats the others: mean returns of an
 agent and episode after a training from each of three seeds that no setting was chosen with, those of random agents in
 the same episodes, and the CPU time of the slowest training, of all threads together. In a greedy return policies take
 their likeliest actions, in a drawn one they draw them. Where a config missed its claim, new settings were chosen with
@@ -68,10 +84,25 @@ def _learnt(name: str) -> list[str]:
         if config == name or (config.startswith(f"{name}_") and config not in catalogue()):
             runs = json.loads(path.read_text(encoding="utf-8"))["results"][config]
             lines += [f"**{config}**: {EXPERIMENTS[config].claim}.", *_figures(runs), *_earlier(config, runs)]
+    if name in SCORED:
+        lines += _scored(*SCORED[name])
     if not lines and (RUNS / name).is_dir():
         lines.append("One run; no figures.")
     lines += _scripted(name)
     return [*lines, f"Reference: {REFERENCES[name]}."] if name in REFERENCES else lines
+
+
+def _scored(table: str, task: str) -> Iterator[str]:
+    """Scores of each seed in a published table, and of random actions."""
+    file = TableFile(table)
+    results = results_of(file, SCORES)
+    if results is None or task not in results.tasks:
+        return
+    seeds = results.tasks[task].seeds
+    yield f"**{task}** of `warpworld reproduce {table}`. {file.table.about}"
+    for key in ("drawn", "greedy"):
+        yield f"{key}: {', '.join(_short(getattr(each, key)) for each in seeds)}; random {_short(seeds[0].at_random)}."
+    yield f"CPU time: {max(each.cpu_seconds for each in seeds):.0f} s."
 
 
 def _scripted(name: str) -> Iterator[str]:

@@ -114,11 +114,9 @@ def pretrained_runs() -> dict[str, Path]:
 
 
 def _configs() -> Traversable:
-    """The folder of the configs."""
-    try:
-        return importlib.resources.files("warpworld.configs")
-    except ModuleNotFoundError:  # a checkout that is not installed
-        return Path(__file__).resolve().parent.parent / "configs"
+    """The folder of the configs: of this checkout, also where another one is installed, or of the installed package."""
+    root = Path(__file__).resolve().parent.parent
+    return root / "configs" if (root / "setup.py").is_file() else importlib.resources.files("warpworld.configs")
 
 
 def _yaml_files(folder: Traversable) -> dict[str, Traversable]:

@@ -3,7 +3,7 @@
 _GYMNASIUM = "Gymnasium 1.4.0's reward threshold"
 _PGX = (
     "{} of Pgx's PPO after 20 million env steps with the same rules, read by eye from its curves "
-    "(`examples/minatar-ppo` of `sotetsuk/pgx` on GitHub); the [scoreboard](scoreboard.md#minatar) has that budget"
+    "(`examples/minatar-ppo` of `sotetsuk/pgx` on GitHub); the [scoreboard](scoreboard.md#minatar) compares the rules"
 )
 _MADDPG = (
     "no published table found for mpe2; PARL shows curves of MADDPG on the original game (`examples/MADDPG` of "

@@ -60,7 +60,7 @@ def run_seed(experiment: Experiment, seed: int, kept: Path | None = None) -> dic
     trainer.train(None, follow)
     spent = time.process_time() - spent
     if kept is not None:
-        keep(trainer, kept)
+        keep(trainer.config, trainer.state_dict(), kept)
     before = build_policies(trainer.config, trainer.world.environment, torch.Generator())
     for name, weights in earlier.items():
         before[name].load_state_dict(weights)  # type: ignore[union-attr]

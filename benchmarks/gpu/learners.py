@@ -45,11 +45,16 @@ class Learner:
     passes: Sequence[str] = ()
 
 
+# A perceptron, whose passes are one kernel: a packaged config's network and sizes follow what it has to learn.
+FRAMES = ("trainer.num_envs=64", "policy.agent={learning_rate: 3e-3, num_minibatches: 8, clip_vloss: false}")
+
 LEARNERS = (
     Learner("cartpole", "PPO", passes=("agent",)),
     Learner("tag_gridworld", "PPO of two policies", passes=("tagger", "runner")),
-    Learner("minatar_breakout", "PPO of frames", passes=("agent",)),
-    Learner("minatar_breakout", "PPO of frames, updates beside rollouts", (), ["trainer.overlap=true"], ("agent",)),
+    Learner("minatar_breakout", "PPO of frames", (), FRAMES, ("agent",)),
+    Learner(
+        "minatar_breakout", "PPO of frames, updates beside rollouts", (), (*FRAMES, "trainer.overlap=true"), ("agent",)
+    ),
     Learner("tag_gridworld_dqn", "DQN of two groups", ("tagger", "runner")),
     Learner("minatar_breakout_dqn", "DQN of frames", ("agent",)),
     Learner("recall_r2d2", "R2D2, by priorities of windows", ("agent",)),

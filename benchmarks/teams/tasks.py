@@ -63,7 +63,7 @@ class Task:
 
     def _changes(self, algorithm: str) -> dict[str, Any]:
         changes: dict[str, Any] = copy.deepcopy(dict(self.changes))
-        changes["trainer"] = {"total_env_steps": self.env_steps}
+        merge(changes, {"trainer": {"total_env_steps": self.env_steps}})
         settings = dict(self.settings)
         if algorithm in OFF_POLICY:
             changes["trainer"] |= {"num_envs": 64, "num_steps": 5}
@@ -120,7 +120,11 @@ _ALL = (
         1_500_000,
         {"learning_rate": 1e-3, "num_minibatches": 8},
         has_floats=False,
-        changes={"schedules": {"shaping": [[0, 1.0], [750_000, 0.0]]}},
+        changes={
+            "trainer": {"num_envs": 128, "num_steps": 100},
+            "env": {"start": "fixed"},
+            "schedules": {"shaping": [[0, 1.0], [750_000, 0.0]]},
+        },
     ),
     Task(
         name="skirmish",

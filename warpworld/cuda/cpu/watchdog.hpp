@@ -3,7 +3,11 @@
 
 #include <sched.h>
 #include <sys/prctl.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "faults.hpp"
 
@@ -84,6 +88,13 @@ static bool waits_for_reader() {
   return waits;
 }
 
+// Milliseconds that the process has computed for, all threads together.
+static long computed_milliseconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return time.tv_sec * 1000L + time.tv_nsec / 1000000L;
+}
+
 // What the watchdog knows of a lane.
 struct Watched {
   unsigned serial, progress;
@@ -99,12 +110,12 @@ struct Watched {
     return false;
   }
 
-  void look_at(Launch& launch) {
+  void look_at(Launch& launch, int milliseconds) {
     const unsigned now = total_progress();
     if (now != progress)
       idle = 0;
     else if (!waits_for_reader())
-      idle += poll_milliseconds;
+      idle += milliseconds;
     progress = now;
     since_interrupt = interrupts.load() && watching_interrupt ? since_interrupt + poll_milliseconds : 0;
     if (since_interrupt > interrupt_grace_milliseconds)
@@ -119,13 +130,17 @@ struct Watched {
 static void* watch(void*) {
   prctl(PR_SET_NAME, "warpworld-watch");
   Watched lanes[num_lanes_of_process] = {};
+  long computed = computed_milliseconds();
   for (;;) {
     usleep(poll_milliseconds * 1000);
+    // On a busy machine a kernel may wait for a core: a wait counts a quarter, so that one for a lock still ends.
+    const long before = std::exchange(computed, computed_milliseconds());
+    const int milliseconds = (int)std::clamp<long>(computed - before, poll_milliseconds / 4, poll_milliseconds);
     bool runs[num_lanes_of_process], any = false;
     for (int lane = 0; lane < num_lanes_of_process; lane++) any |= runs[lane] = lanes[lane].still_runs(launches[lane]);
     any ? watch_interrupt() : leave_interrupt();
     for (int lane = 0; lane < num_lanes_of_process; lane++)
-      if (runs[lane]) lanes[lane].look_at(launches[lane]);
+      if (runs[lane]) lanes[lane].look_at(launches[lane], milliseconds);
   }
   return nullptr;
 }
