@@ -46,18 +46,28 @@ WW_FUNCTION void hear(Echo& nearest, float distance, int object) {
 }  // namespace bodies
 
 // What a ray from the middle of a body meets first; of things as near as each other the first of the edge, walls and bodies.
-WW_FUNCTION Echo cast(const Bodies& all, const Arena& arena, int self, float2 direction) {
+// looks_over(rectangle): whether the body sees over a wall or a box, as one on level 1 may.
+template <class LooksOver>
+WW_FUNCTION Echo cast(const Bodies& all, const Arena& arena, int self, float2 direction, LooksOver looks_over) {
   using namespace bodies;
   const float2 from = all.position[self];
   Echo nearest{way_out(arena, from, direction), EDGE};
-  for (int wall = 0; wall < arena.num_walls; ++wall)
-    hear(nearest, way_into(rectangle(arena.walls[wall]), from, direction), EDGE);
+  for (int wall = 0; wall < arena.num_walls; ++wall) {
+    const Rectangle at = rectangle(arena.walls[wall]);
+    if (!looks_over(at)) hear(nearest, way_into(at, from, direction), EDGE);
+  }
   for (int other = 0; other < all.count; ++other) {
     if (other == self) continue;
     const float2 shape = all.shape[other], middle = all.position[other];
-    const float way = is_disc(shape) ? way_into(middle, shape.x, from, direction)
-                                     : way_into(Rectangle{middle, shape}, from, direction);
-    hear(nearest, way, other);
+    const Rectangle box{middle, shape};
+    if (is_disc(shape))
+      hear(nearest, way_into(middle, shape.x, from, direction), other);
+    else if (!looks_over(box))
+      hear(nearest, way_into(box, from, direction), other);
   }
   return nearest;
+}
+
+WW_FUNCTION Echo cast(const Bodies& all, const Arena& arena, int self, float2 direction) {
+  return cast(all, arena, self, direction, [](const plane::Rectangle&) { return false; });
 }
