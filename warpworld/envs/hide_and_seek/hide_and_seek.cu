@@ -66,10 +66,16 @@ extern "C" __global__ void look(Store store, Rules rules, Views views, const int
   if (!is_active()) return;
   const int env = env_id(), time = timestep[env];
   const Bodies all = bodies_of(store);
+  Screens screens;
+  find_screens(store, all, screens);
   for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
     const int i = env * NUM_AGENTS + agent;
-    for (int body = 0; body < BODIES; ++body)
-      views.in_sight[i * BODIES + body] = body != agent && sees(store, all, rules.reach, agent, body);
+    for (int body = 0; body < BODIES; ++body) {
+      const bool above = bodies::is_raised(all, agent) || bodies::is_raised(all, body);
+      views.in_sight[i * BODIES + body] =
+          body != agent && (above ? sees(store, all, rules.reach, agent, body)
+                                  : sees_past(screens, store, rules, all, agent, body));
+    }
     write_row(store, rules, views, all, agent, time);
     write_mask(rules, all, views.action_mask + i * MASK_SIZE, agent, time);
   }
