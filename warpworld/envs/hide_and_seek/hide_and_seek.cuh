@@ -105,18 +105,17 @@ __device__ bool sees_past(const Screens& screens, const Store& store, const Rule
   const float wide = fabsf(way.x), high = fabsf(way.y);
   const float near = NEARLY * rules.side, near_area = near * rules.side;  // square metres
   const int self = body < NUM_AGENTS ? NOTHING : WALLS + body - NUM_AGENTS;  // that of the body itself
-  int hidden = 0, unsure = 0;
+  int found = 0;  // 1: a screen that may hide, 2: one that surely does
   for (int i = 0; i < Screens::PLACES; ++i) {
     const float x = screens.half_x[i] + 0.5f * wide - fabsf(screens.x[i] - middle.x);
     const float y = screens.half_y[i] + 0.5f * high - fabsf(screens.y[i] - middle.y);
     const float off = way.x * (screens.y[i] - middle.y) - way.y * (screens.x[i] - middle.x);
     const float across = screens.half_x[i] * high + screens.half_y[i] * wide - fabsf(off);
-    const int meets = (x > -near) & (y > -near) & (across > -near_area) & (i != self);
+    const int may = (x > -near) & (y > -near) & (across > -near_area) & (i != self);
     const int surely = (x > near) & (y > near) & (across > near_area);
-    hidden |= meets & surely;
-    unsure |= meets & (surely ^ 1);
+    found |= may << surely;
   }
-  return !hidden && (!unsure || sees(store, all, rules.reach, agent, body));
+  return found == 1 ? sees(store, all, rules.reach, agent, body) : found == 0;
 }
 
 // Whether an agent of the one side has one of the other in sight. in_sight: (bodies,) of the agent.
