@@ -1,8 +1,8 @@
 """Hide and seek: hiders shut themselves in with boxes that seekers cannot move.
 
 Source: Baker et al.: "Emergent Tool Use From Multi-Agent Autocurricula" (2020), whose teams, rewards, preparation and
-rules of holding and locking these are. Unlike there, the arena is a plane, and boxes do not turn. Ramps lead to one of two
-levels, see ``cuda/bodies.cuh``.
+rules of holding and locking these are. Unlike there, the arena is a plane, and boxes do not turn. Ramps lead from one
+level to another one, see ``cuda/bodies.cuh``.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ class HideAndSeek(Environment):
             why = f", as there are {CELLS - IN_ROOM} cells outside the room"
             if outside < 1:
                 raise DeclarationError(
-                    f"long_boxes={self.long_boxes}, ramps={self.ramps}: no cell is left for seekers{why}; lower one of them"
+                    f"long_boxes={self.long_boxes}, ramps={self.ramps}: no cell is left for seekers{why}; "
+                    "lower one of them"
                 )
             Range(1, outside).check("seekers", self.seekers, why)
 
@@ -153,10 +154,9 @@ class HideAndSeek(Environment):
 
     def groups(self) -> Sequence[Group]:
         """Hiders, then seekers."""
-        p, level, kind = self.params, ABOUT_LEVEL * (self.params.ramps > 0), ABOUT_KIND * self._mixed
-        entities = (ABOUT_AGENT + level) * (self._agents - 1) + (ABOUT_BOX + kind) * self._things
-        entities = entities if p.lists_entities else 0
-        size = OWN + level + entities + 2 * (self._doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
+        p = self.params
+        entities = self._about_agent * (self._agents - 1) + self._about_thing * self._things if p.lists_entities else 0
+        size = self._about_self + entities + 2 * (self._doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
         seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
         state = "state" if p.central_critics else None
         sizes = {"hider": p.hiders, "seeker": p.seekers}
@@ -172,9 +172,16 @@ class HideAndSeek(Environment):
         return int(self.params.boxes + self.params.long_boxes + self.params.ramps)
 
     @property
-    def _mixed(self) -> bool:
-        """Whether there are things of several kinds."""
-        return self._things > self.params.boxes
+    def _about_self(self) -> int:
+        return OWN + ABOUT_LEVEL * (self.params.ramps > 0)
+
+    @property
+    def _about_agent(self) -> int:
+        return ABOUT_AGENT + ABOUT_LEVEL * (self.params.ramps > 0)
+
+    @property
+    def _about_thing(self) -> int:
+        return ABOUT_BOX + ABOUT_KIND * (self._things > self.params.boxes)
 
     @property
     def _doors(self) -> int:
