@@ -39,6 +39,9 @@ PARTS = (
     Part("breakout", "Breakout trained by PPO with a MinGRU, bf16", ".breakout:train", 20, least=15, needs_cuda=False),
     Part("eyes", "worlds with eyes, random actions", ".eyes:measure_eyes", 52, least=35, needs_cuda=False),
     Part(
+        "hide_and_seek", "hide and seek, random actions", ".hide_and_seek:measure_hide_and_seek", 12, needs_cuda=False
+    ),
+    Part(
         "learners",
         "iterations of PPO, DQN, R2D2, SAC, VDN, QMIX, MAPPO and a league",
         ".learners:train",

@@ -50,6 +50,7 @@ def test_from_a_ramp_one_sees_over_the_wall_beside_it_and_over_no_other() -> Non
         world["position"][0], world["level"][0, 2], world["velocity"][:] = place, 1, 0.0
         act(world)
         assert world["in_sight"][0, 2, 0].item() == world["in_sight"][0, 0, 2].item() == sees
+        assert world["in_sight"][0, 2, 4].item() == sees  # the box in the room
         ahead = world["observations"][0, 2, -16].item()  # of the ray to the east
         assert ahead == pytest.approx(1 - ((4.35 if sees else 2.95) - x) / 6, abs=1e-4)
 

@@ -54,8 +54,8 @@ __device__ float2 place_by_room(const Store& store, float2 here, float side, int
 __device__ float2 place_in_field(const Store& store, float2 here, float side, int turn) {
   using namespace plane;
   const float x = turn & 1 ? 0.75f : 0.25f, y = turn & 2 ? 0.75f : 0.25f;
-  if (NUM_DOORS == 0) return make_float2(x * side, y * side);
-  for (int i = 0; i < NUM_DOORS; ++i) {
+  if (ROOMS == 0) return make_float2(x * side, y * side);
+  for (int i = 0; i < DOOR_ROWS; ++i) {
     const int door = (turn / 2 + i) % DOOR_ROWS;
     const float2 at = store.door[env_id() * DOOR_ROWS + door];
     const float beyond = turn & 1 ? NEAR_DOOR : -NEAR_DOOR;
