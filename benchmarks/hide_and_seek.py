@@ -1,9 +1,9 @@
 """Speed of hide and seek on one core, with 2, 4 and 10 agents, beside Deathmatch with as many and figures of others.
 
-``python -m benchmarks.hide_and_seek [--envs N] [--seconds S]`` prints a table of env steps and agent steps a second. All
-worlds are stepped in turn, by one thread each, with actions that were drawn before; the fastest of their windows count,
-in processor time, which other programs change least. The figures of others are those that they have published, divided
-by their number of cores; they were not measured here.
+``python -m benchmarks.hide_and_seek [--envs N] [--seconds S]`` prints a table of env steps and agent steps a second.
+All worlds are stepped in turn, by one thread each, with actions that were drawn before. The fastest of their windows
+count, in processor time, which other programs change least. The figures of others are those that they have published,
+divided by their number of cores; they were not measured here.
 """
 
 from __future__ import annotations

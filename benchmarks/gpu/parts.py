@@ -39,9 +39,6 @@ PARTS = (
     Part("breakout", "Breakout trained by PPO with a MinGRU, bf16", ".breakout:train", 20, least=15, needs_cuda=False),
     Part("eyes", "worlds with eyes, random actions", ".eyes:measure_eyes", 52, least=35, needs_cuda=False),
     Part(
-        "hide_and_seek", "hide and seek, random actions", ".hide_and_seek:measure_hide_and_seek", 12, needs_cuda=False
-    ),
-    Part(
         "learners",
         "iterations of PPO, DQN, R2D2, SAC, VDN, QMIX, MAPPO and a league",
         ".learners:train",
@@ -52,6 +49,14 @@ PARTS = (
     ),
     Part("profile", "where a training iteration goes", ".profile:profile_iterations", 18),
     # exhaustive or long
+    Part(
+        "hide_and_seek",
+        "hide and seek, random actions",
+        ".hide_and_seek:measure_hide_and_seek",
+        30,
+        least=12,
+        needs_cuda=False,
+    ),
     Part(
         "compare_exact",
         "compare without fused multiply-add: bit for bit where no libm function is called",
