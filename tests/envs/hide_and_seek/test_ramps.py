@@ -45,9 +45,10 @@ def test_a_seeker_looks_and_gets_over_a_wall_from_a_ramp() -> None:
 def test_from_a_ramp_one_sees_over_the_wall_beside_it_and_over_no_other() -> None:
     world = at_the_wall(lidar_rays=4)
     place = torch.tensor(PLACES)
-    for x, sees in ((2.65, True), (2.55, False), (1.5, False)):  # the wall is 0.15 m from the agent, or more than reach
-        place[2, 0], place[5, 0] = x, min(x, 2.5)
-        world["position"][0], world["level"][0, 2], world["velocity"][:] = place, 1, 0.0
+    # the wall is 0.15 m from the agent, or more than reach; on level 0 that does not matter
+    for x, level, sees in ((2.65, 1, True), (2.55, 1, False), (1.5, 1, False), (2.65, 0, False)):
+        place[2, 0], place[5, 0] = x, min(x, 2.5) if level else 0.5
+        world["position"][0], world["level"][0, 2], world["velocity"][:] = place, level, 0.0
         act(world)
         assert world["in_sight"][0, 2, 0].item() == world["in_sight"][0, 0, 2].item() == sees
         assert world["in_sight"][0, 2, 4].item() == sees  # the box in the room

@@ -49,12 +49,15 @@ __device__ float2 place_by_room(const Store& store, float2 here, float side, int
   return is_walled_off(store, here, door) ? opposite : door;
 }
 
-// The same in the open: from quarter to quarter. Where walls make rooms: through one door after the other that lies straight
-// ahead, on its way to the side of a door whose turn it is.
-__device__ float2 place_in_field(const Store& store, float2 here, float side, int turn) {
+// The same in the open: from quarter to quarter.
+__device__ float2 place_in_open(float side, int turn) {
+  return make_float2(turn & 1 ? 0.75f * side : 0.25f * side, turn & 2 ? 0.75f * side : 0.25f * side);
+}
+
+// The same where walls make rooms: through one door after the other that lies straight ahead, to the side of it whose turn
+// it is.
+__device__ float2 place_by_doors(const Store& store, float2 here, int turn) {
   using namespace plane;
-  const float x = turn & 1 ? 0.75f : 0.25f, y = turn & 2 ? 0.75f : 0.25f;
-  if (ROOMS == 0) return make_float2(x * side, y * side);
   for (int i = 0; i < DOOR_ROWS; ++i) {
     const int door = (turn / 2 + i) % DOOR_ROWS;
     const float2 at = store.door[env_id() * DOOR_ROWS + door];
@@ -68,8 +71,10 @@ __device__ float2 place_in_field(const Store& store, float2 here, float side, in
 
 __device__ float2 place_to_search(const Store& store, const Bodies& all, float side, int agent, int time) {
   const int turn = time / PATROL + agent;
-  return ROOMS == 1 ? place_by_room(store, all.position[agent], side, turn)
-                    : place_in_field(store, all.position[agent], side, turn);
+  const float2 here = all.position[agent];
+  return ROOMS == 0   ? place_in_open(side, turn)
+         : ROOMS == 1 ? place_by_room(store, here, side, turn)
+                      : place_by_doors(store, here, turn);
 }
 
 // Whether an agent could stand at a place: in the arena, and in no wall or box.
