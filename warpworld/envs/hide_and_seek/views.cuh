@@ -38,15 +38,14 @@ struct Row {
 __device__ void write_echoes(const Store& store, const Rules& rules, const Views& views, const Bodies& all, int agent,
                              Row& row) {
   const Arena arena = arena_of(store, rules.side);
-  for (int ray = 0; ray < LIDAR_RAYS; ++ray) {
-    const Echo echo = cast(all, arena, agent, views.rays[ray],
-                           [&](const plane::Rectangle& at) { return looks_over(all, rules.reach, agent, at); });
+  const auto over = [&](const plane::Rectangle& at) { return looks_over(all, rules.reach, agent, at); };
+  cast_all(all, arena, agent, views.rays, LIDAR_RAYS, over, [&](int, const Echo& echo) {
     const bool is_agent = echo.object >= 0 && echo.object < NUM_AGENTS;
     row.add(1.0f - plane::smaller(echo.distance / rules.side, 1.0f));
     row.add((float)(echo.object >= NUM_AGENTS));
     row.add((float)(is_agent && team_of(echo.object) == team_of(agent)));
     row.add((float)(is_agent && team_of(echo.object) != team_of(agent)));
-  }
+  });
 }
 
 // What an agent observes of the other agents, its own side first, and of boxes and ramps. What it does not see is 0, and so
