@@ -46,7 +46,12 @@ WW_FUNCTION void hear(Echo& nearest, float distance, int object) {
 }
 
 // ---- several rays at once --------------------------------------------------------------------------------------------
-constexpr int TOGETHER = 8;  // rays that a CPU takes at once, one each in the lanes of its vectors
+// Rays that are taken at once: on a CPU one in each lane of its vectors; on a GPU more would spill registers.
+#if defined(__CUDACC__)
+constexpr int TOGETHER = 1;
+#else
+constexpr int TOGETHER = 8;
+#endif
 
 // cut_slab() without a branch.
 WW_FUNCTION void cut_slab_of_ray(float from, float way, float near, float far, float& first, float& last) {
