@@ -84,6 +84,7 @@ COMPARED_WORLDS = (
     ComparedWorld("cartpole", {"episode_length": 60}),
     ComparedWorld("connect_four", {}, libm=False),
     ComparedWorld("hide_and_seek", {"boxes": 3, "doors": 2, "random_rooms": True, "lidar_rays": 30}, libm=False),
+    ComparedWorld("hide_and_seek", {"rooms": 4, "long_boxes": 2, "ramps": 4, "lidar_rays": 8}, libm=False),
     ComparedWorld("minatar_asterix", {}, libm=False),
     ComparedWorld("minatar_breakout", {}, libm=False),
     ComparedWorld("minatar_freeway", {"episode_length": 60}, libm=False),

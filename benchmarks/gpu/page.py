@@ -25,6 +25,7 @@ WORLDS = (
     "tag_continuous_1000",
     "cartpole",
     "breakout",
+    "hide_and_seek",
     "eyes",
 )
 FLOOR = ("floor", "by", "share")  # headers

@@ -50,6 +50,14 @@ PARTS = (
     Part("profile", "where a training iteration goes", ".profile:profile_iterations", 18),
     # exhaustive or long
     Part(
+        "hide_and_seek",
+        "hide and seek, random actions",
+        ".hide_and_seek:measure_hide_and_seek",
+        30,
+        least=12,
+        needs_cuda=False,
+    ),
+    Part(
         "compare_exact",
         "compare without fused multiply-add: bit for bit where no libm function is called",
         ".compare:bit_for_bit",

@@ -56,7 +56,12 @@ SIZES: dict[str, list[dict[str, Any]]] = {
     "epidemic": [{}],
     "foraging": [{}, {"grid_observation": True}],
     "hanabi": [{}, {"players": 5}, {"other_play": True}],
-    "hide_and_seek": [{}, {"hiders": 3, "seekers": 3, "boxes": 3, "doors": 2, "lidar_rays": 30}],
+    "hide_and_seek": [
+        {},
+        {"hiders": 3, "seekers": 3, "boxes": 3, "doors": 2, "lidar_rays": 30},
+        {"hiders": 5, "seekers": 5, "boxes": 3, "long_boxes": 2, "ramps": 2, "rooms": 4, "lidar_rays": 30},
+        {"hiders": 3, "seekers": 3, "boxes": 2, "long_boxes": 3, "rooms": 0},
+    ],
     "kuhn_poker": [{}],
     "leduc_poker": [{}],
     "minatar_asterix": [{}],

@@ -48,6 +48,10 @@ SMALL: dict[str, list[dict[str, Any]]] = {
             **dict(episode_length=9, preparation=2, near_doors=0.5),
             randomize={"start_away": (0.0, 1.0)},
         ),
+        dict(
+            **dict(hiders=2, seekers=2, boxes=1, long_boxes=1, ramps=2, rooms=3, lidar_rays=4, central_critics=True),
+            **dict(episode_length=25, preparation=2),
+        ),
     ],
     "minatar_asterix": [dict(episode_length=25)],
     "minatar_breakout": [dict(episode_length=25)],

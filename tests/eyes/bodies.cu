@@ -6,7 +6,8 @@ struct Store {
   float2 *position, *velocity;
   const float2* shape;
   const float* mass;
-  int *held, *locked;
+  int *held, *locked, *level;
+  const int* uphill;
   const float4* walls;
   const float2* corners;  // (envs, 2) of the arena
 };
@@ -19,13 +20,19 @@ struct Rules {
 // What STEPS_AT_A_TIME steps have come to.
 struct Account {
   double *least_gap, *most_energy, *most_momentum;
-  int *touches, *crossings, *broken, *moved_locks;
+  int *touches, *crossings, *broken, *moved_locks, *raised, *landed;
 };
 
 __device__ Bodies bodies_of(const Store& store) {
   const int first = env_id() * BODIES;
-  return Bodies{store.position + first, store.velocity + first, store.shape + first, store.mass + first,
-                store.held + first, store.locked + first, BODIES};
+  Bodies all{store.position + first, store.velocity + first, store.shape + first, store.mass + first,
+             store.held + first, store.locked + first, BODIES};
+  if (CLIMBERS > 0) {
+    all.climbers = CLIMBERS;
+    all.level = store.level + first;
+    all.uphill = store.uphill + first;
+  }
+  return all;
 }
 __device__ Arena arena_of(const Store& store) {
   return Arena{store.corners[2 * env_id()], store.corners[2 * env_id() + 1], store.walls + env_id() * WALLS, WALLS};
@@ -57,13 +64,13 @@ __device__ double gap(float2 p, float2 shape, float2 q, double half_x, double ha
   return sqrt(above_0(x) * above_0(x) + above_0(y) * above_0(y)) - radius - (is_disc ? shape.x : 0.0);
 }
 
-// Of a body to the edge and the walls.
+// Of a body to the edge and the walls, which a climber on level 1 may be above.
 __device__ double clearance(const Bodies& all, const Arena& arena, int i) {
   const float2 p = all.position[i], shape = all.shape[i];
   const double half_x = shape.x, half_y = shape.y == 0.0f ? shape.x : shape.y;
   double least = lesser(lesser(p.x - half_x - arena.low.x, arena.high.x - half_x - p.x),
                         lesser(p.y - half_y - arena.low.y, arena.high.y - half_y - p.y));
-  for (int w = 0; w < arena.num_walls; ++w) {
+  for (int w = 0; w < arena.num_walls && !bodies::is_raised(all, i); ++w) {
     const float4 wall = arena.walls[w];
     if (wall.z > 0.0f) least = lesser(least, gap(p, shape, make_float2(wall.x, wall.y), wall.z, wall.w, 0.0));
   }
@@ -75,6 +82,7 @@ __device__ double least_gap(const Bodies& all, const Arena& arena) {
   for (int i = 0; i < BODIES; ++i) {
     least = lesser(least, clearance(all, arena, i));
     for (int j = 0; j < i; ++j) {
+      if (bodies::pass_each_other(all, i, j)) continue;
       const float2 other = all.shape[j];
       const bool is_disc = other.y == 0.0f;
       least = lesser(least, gap(all.position[i], all.shape[i], all.position[j], is_disc ? 0.0 : other.x,
@@ -137,10 +145,15 @@ extern "C" __global__ void fly(Store store, Rules rules, Account account, float 
   for (int step = 0; step < STEPS_AT_A_TIME; ++step) {
     act(all, rules, random, fastest);
     float2 before[BODIES];
+    int levels = 0;
     for (int i = 0; i < BODIES; ++i) before[i] = all.position[i];
+    for (int i = 0; i < CLIMBERS; ++i) levels += all.level[i];
     const Sums old = sums_of(all);
     const bool alone = are_alone(all, arena, old, rules.seconds);
     account.broken[env] += move_bodies(all, arena, motion_of(rules), joints_of(rules), step);
+    for (int i = 0; i < CLIMBERS; ++i) levels -= all.level[i];
+    account.raised[env] += levels < 0;
+    account.landed[env] += levels > 0;
     const Sums now = sums_of(all);
     const double gap = least_gap(all, arena);
     account.least_gap[env] = lesser(account.least_gap[env], gap);

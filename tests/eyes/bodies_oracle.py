@@ -29,6 +29,8 @@ class Oracle:
         self.walls, self.wall_half = np.where(there[..., None], walls[..., :2], FAR), walls[..., 2:]
         self.low, self.high = np.moveaxis(arrays["corners"].astype(float), 1, 0)
         self.envs, self.bodies = self.locked.shape
+        self.climbers = rules.get("climbers", 0)
+        self.level, self.uphill = arrays["level"].copy(), arrays["uphill"]
 
     def obstacles(self, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Middles, half sizes and radii of all others and the walls, those of the body added."""
@@ -36,6 +38,10 @@ class Oracle:
         half = np.concatenate([self.half, self.wall_half], 1) + self.half[:, body, None]
         radius = np.concatenate([self.radius, np.zeros(self.walls.shape[:2])], 1) + self.radius[:, body, None]
         middle[:, body] = FAR
+        if body < self.climbers:  # what it is above
+            middle[np.ix_(self.level[:, body] == 1, np.arange(self.climbers, middle.shape[1]))] = FAR
+        else:
+            middle[:, : self.climbers][self.level[:, : self.climbers] == 1] = FAR
         return middle, half, radius
 
     def ways(self, body: int, direction: np.ndarray, most: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -85,6 +91,12 @@ class Oracle:
         direction[:, axis] = np.where(speed < 0, -1.0, 1.0)
         wanted = np.abs(speed) * seconds
         ways, room = self.ways(body, direction, wanted)
+        climbs = self.climbs(
+            body, axis, direction, np.where(ways.min(-1) < np.minimum(room, wanted), ways.argmin(-1), -1)
+        )
+        if climbs.any():
+            self.level[climbs, body] = 1
+            ways, room = self.ways(body, direction, wanted)
         other = ways.argmin(-1)
         nearest = ways.min(-1)
         is_edge = room <= nearest
@@ -101,6 +113,23 @@ class Oracle:
         impulse = np.where(hits, (1 + self.rules["restitution"]) * into / total, 0.0)[:, None] * normal
         self.v[:, body] -= self.inverse[:, body, None] * impulse
         self.v[row, who] += inverse[:, None] * impulse
+
+    def climbs(self, body: int, axis: int, direction: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """(envs,) Whether what it meets, -1 for nothing, is the low side of a ramp."""
+        row, who = np.arange(self.envs), np.where(other < self.bodies, other, -1)
+        leads = 1 + 2 * axis + (direction[:, axis] > 0)
+        aside = np.abs(self.x[row, who, 1 - axis] - self.x[:, body, 1 - axis])
+        fits = (self.uphill[row, who] == leads) & (aside < self.half[row, who, 1 - axis])
+        return (who >= 0) & (body < self.climbers) & (self.held[:, body] < 0) & fits
+
+    def land(self) -> None:
+        """Climbers that are above nothing get back on level 0."""
+        for body in range(self.climbers):
+            middle = np.concatenate([self.x[:, self.climbers :], self.walls], 1)
+            half = np.concatenate([self.half[:, self.climbers :], self.wall_half], 1)
+            radius = np.concatenate([self.radius[:, self.climbers :], np.zeros(self.walls.shape[:2])], 1)
+            gap = gaps(self.x[:, body, None], half, radius + self.radius[:, body, None], middle)
+            self.level[gap.min(-1) > SKIN, body] = 0
 
     def pull(self, body: int, seconds: float) -> None:
         """The joint of a body: it breaks, or takes the relative velocity away."""
@@ -135,3 +164,4 @@ class Oracle:
             for body in order:
                 for axis in (turn & 1, 1 - (turn & 1)):
                     self.advance(body, axis, seconds / parts)
+            self.land()

@@ -29,16 +29,20 @@ class Scene:
     walls: list[tuple[float, float, float, float]] = field(default_factory=list)
     corners: Any = ((0.0, 0.0), (6.0, 6.0))
     middle: float = -1.0
+    uphill: Any = None  # of each body, see uphill_along() in <bodies.cuh>
 
 
-def body_world(scenes: Sequence[Scene], kernel: str = "move", num_workers: int | None = None, **rules: Any) -> World:
-    """A sealed world with one env for each scene, whose step moves all bodies."""
+def body_world(
+    scenes: Sequence[Scene], kernel: str = "move", num_workers: int | None = None, climbers: int = 0, **rules: Any
+) -> World:
+    """A sealed world with one env for each scene, whose step moves all bodies. The first ``climbers`` climb ramps."""
     envs, bodies = len(scenes), len(scenes[0].position)
     walls = np.zeros((envs, WALLS, 4), np.float32)
     for env, scene in enumerate(scenes):
         walls[env, : len(scene.walls)] = np.array(scene.walls, np.float32).reshape(-1, 4)
     masses = [np.ones(bodies) if scene.mass is None else scene.mass for scene in scenes]
-    constants = {"bodies": bodies, "walls": WALLS, "steps_at_a_time": STEPS_AT_A_TIME}
+    constants = {"bodies": bodies, "walls": WALLS, "steps_at_a_time": STEPS_AT_A_TIME, "climbers": climbers}
+    uphill = [np.zeros(bodies) if scene.uphill is None else scene.uphill for scene in scenes]
 
     def state(name: str, dtype: str, shape: tuple[int, ...], initial: Any) -> Array:
         return Array(name, dtype, shape, per="env", initial=initial, on_reset="keep")
@@ -58,10 +62,15 @@ def body_world(scenes: Sequence[Scene], kernel: str = "move", num_workers: int |
         given("walls", walls),
         state("held", "int32", (bodies,), -1),
         state("locked", "int32", (bodies,), 0),
+        state("level", "int32", (bodies,), 0),
+        state("uphill", "int32", (bodies,), np.array(uphill, np.int32)),
         state("least_gap", "float64", (), np.inf),
         state("most_energy", "float64", (), -1.0),
         state("most_momentum", "float64", (), 0.0),
-        *(state(name, "int32", (), 0) for name in ("touches", "crossings", "broken", "moved_locks")),
+        *(
+            state(name, "int32", (), 0)
+            for name in ("touches", "crossings", "broken", "moved_locks", "raised", "landed")
+        ),
     ]
     declared = environment(
         SOURCE,

@@ -3,13 +3,21 @@
 #include <raycast.cuh>
 #include <warpworld.cuh>
 
-// Of each env, all rays from the first body.
+// Of each env, all rays from the first body, one by one; and all but three of them together.
 extern "C" __global__ void measure(float2* position, const float2* shape, const float4* walls, const float2* corners,
-                                   const float2* rays, float* distance, int* object) {
+                                   const float2* rays, float* distance, int* object, float* together) {
   if (!is_active()) return;
   const int env = env_id();
   const Bodies all{position + env * BODIES, nullptr, shape + env * BODIES, nullptr, nullptr, nullptr, BODIES};
   const Arena arena{corners[2 * env], corners[2 * env + 1], walls + env * WALLS, WALLS};
+  if (lane() == 0) {
+    const auto over = [](const plane::Rectangle&) { return false; };
+    cast_all(all, arena, 0, rays, RAYS - 3, over, [&](int ray, const Echo& echo) {
+      float* written = together + 2 * (env * RAYS + ray);
+      written[0] = echo.distance;
+      written[1] = (float)echo.object;
+    });
+  }
   for (int ray = lane(); ray < RAYS; ray += num_lanes()) {
     const Echo echo = cast(all, arena, 0, rays[ray]);
     distance[env * RAYS + ray] = echo.distance;

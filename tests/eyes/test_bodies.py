@@ -43,7 +43,7 @@ def check_oracle(seed: int, steps: int, envs: int) -> None:
     scenes = random_scenes(seed, envs)
     rules = {**RULES, "drag": 1.0}
     world, random = body_world(scenes, **rules), np.random.default_rng(seed)
-    names = ("position", "velocity", "shape", "mass", "held", "locked", "walls", "corners")
+    names = ("position", "velocity", "shape", "mass", "held", "locked", "level", "uphill", "walls", "corners")
     breaks = 0
     for step in range(steps):
         world["force"][:] = torch.as_tensor(random.uniform(-60, 60, world["force"].shape))

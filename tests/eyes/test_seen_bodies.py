@@ -79,6 +79,7 @@ def test_lidar_measures_walls_boxes_and_discs() -> None:
     scenes = random_scenes(9, 24)
     turns = 2 * np.pi * (np.arange(RAYS) + 0.123) / RAYS
     rays = np.stack([np.cos(turns), np.sin(turns)], 1).astype(np.float32)
+    rays[[0, 16, 32, 48]] = [[1, 0], [0, 1], [-1, 0], [0, -1]]
     walls = np.zeros((24, WALLS, 4))
     for env, scene in enumerate(scenes):
         walls[env, : len(scene.walls)] = np.array(scene.walls).reshape(-1, 4)
@@ -92,7 +93,10 @@ def test_lidar_measures_walls_boxes_and_discs() -> None:
         Array("rays", "float32", (RAYS, 2), per="world", initial=rays, read_only=True),
         Array("distance", "float32", (RAYS,), per="env"),
         Array("object", "int32", (RAYS,), per="env"),
+        Array("together", "float32", (RAYS, 2), per="env", initial=0.0, on_reset="keep"),
     )
+    together, alone = world.data.numpy("together"), [world.data.numpy(name) for name in ("distance", "object")]
+    assert (together[:, :-3] == np.stack(alone, -1)[:, :-3]).all() and not together[:, -3:].any()
     met = set()
     for env, scene in enumerate(scenes):
         ways = expected_echoes(scene, rays.astype(float))

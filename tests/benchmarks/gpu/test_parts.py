@@ -20,6 +20,7 @@ from benchmarks.gpu import (
     compare,
     eyes,
     graphs,
+    hide_and_seek,
     launches,
     limit,
     pycuda_launch,
@@ -106,6 +107,15 @@ def test_launches_and_scaling_report_figures(context: Context) -> None:
     context.figures.clear()
     scaling.scale(context)
     assert [row["num_envs"] for row in context.figures["rows"]] == [64] * 4
+
+
+@pytest.mark.slow
+def test_hide_and_seek_is_measured_in_each_of_its_sizes(context: Context) -> None:
+    hide_and_seek.measure_hide_and_seek(context)
+    rows = {row["column"]: row for row in context.figures["rows"]}
+    assert set(rows) == set(hide_and_seek.CASES) and {row["agents"] for row in rows.values()} == {4, 10}
+    assert all(row["env_steps_per_s"] > 0 and row["needs"]["bytes"] > 0 for row in rows.values())
+    assert all(label in context.figures["headline"] for label in rows)
 
 
 @pytest.mark.slow

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from tests.envs.hide_and_seek.worlds import HOLD, LOCK, STILL, TINY, UNLOCK, act, make, random_actions
 from tests.eyes.body_worlds import gaps, sizes
 from tests.packaged import packaged
-from warpworld import World
 from warpworld.errors import DeclarationError
 
-TINY: dict[str, Any] = dict(episode_length=12, preparation=4)
 MANY: dict[str, Any] = dict(hiders=3, seekers=3, boxes=4, doors=2, random_rooms=True, hiders_start_inside=False)
-STILL, HOLD, LOCK, UNLOCK = (1, 1, 0, 0), (1, 1, 1, 0), (1, 1, 0, 1), (1, 1, 0, 2)
 PLACES = [
     [4.5, 1.5],
     [5.5, 0.5],
@@ -25,26 +23,19 @@ PLACES = [
 ]  # hiders, seekers, and a box beside the first hider
 
 
-def make(num_envs: int = 1, **params: Any) -> World:
-    world = packaged("hide_and_seek", num_envs, device="cpu", seed=3, **{**TINY, **params})
-    world.reset()
-    return world
-
-
-def act(world: World, *actions: Any) -> None:
-    """One step, in which agents beyond the given ones stand still."""
-    rows = [*actions, *[STILL] * (world.num_agents - len(actions))]
-    world["actions"] = torch.tensor([rows] * world.num_envs, dtype=torch.int32)
-    world.step()
-
-
-def random_actions(world: World, random: np.random.Generator) -> torch.Tensor:
-    shape = (world.num_envs, world.num_agents)
-    return torch.as_tensor(np.stack([random.integers(0, n, shape) for n in (3, 3, 2, 3)], -1), dtype=torch.int32)
-
-
 # ---- starts ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("params", [{}, MANY, {**MANY, "random_rooms": False, "start_away": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        MANY,
+        {**MANY, "random_rooms": False, "start_away": 0.0},
+        dict(long_boxes=3, ramps=3, seekers=5, boxes_start_inside=False, boxes=2, random_rooms=True),
+        dict(rooms=0, long_boxes=6, boxes=6, ramps=6, hiders=6, seekers=6, long_half=0.9),
+        dict(rooms=4, long_boxes=6, boxes=6, ramps=6, hiders=6, seekers=6, long_half=0.9),
+    ],
+    ids=str,
+)
 def test_bodies_do_not_overlap_at_the_start(params: dict[str, Any]) -> None:
     world = make(500, **params)
     position, wall = world.data.numpy("position").astype(float), world.data.numpy("wall").astype(float)
@@ -307,6 +298,17 @@ def test_bits_do_not_depend_on_workers() -> None:
         ({"radius": 0.0}, "radius=0.0: expected"),
         ({"box_half": 0.0}, "box_half=0.0: expected"),
         ({"preparation": 80}, "preparation=80: expected 1 to 79"),
+        ({"rooms": 0, "random_rooms": True}, "random_rooms=True: expected with rooms=1, not rooms=0"),
+        ({"rooms": 4, "door_width": 0.95}, "door_width=0.95: expected at most 0.9 m in an arena of side=6.0"),
+        ({"rooms": 4, "box_half": 0.5}, "bodies 1.02 m with their margin, so that they would overlap; raise side"),
+        ({"long_boxes": 4}, "long_boxes=4: expected 0 to 3 with rooms=1"),
+        ({"long_boxes": 1, "long_half": 1.0}, "long_half=1.0: expected at most 0.973 m in an arena of side=6.0"),
+        ({"rooms": 0, "long_boxes": 1, "long_half": 1.0}, "long_half=1.0: expected at most 0.94 m"),
+        ({"long_half": 0.0}, "long_half=0.0: expected"),
+        ({"ramps": 9, "seekers": 10}, "seekers=10: expected 1 to 9"),
+        ({"ramps": 9, "hiders": 9, "hiders_start_inside": False}, "ramps=9: no cell is left for seekers"),
+        ({"rooms": 0, "boxes": 9, "ramps": 9, "hiders": 9, "seekers": 10}, "they start in 37 cells, and there are 36"),
+        ({"rooms": 5}, "rooms=5: expected"),
     ],
     ids=str,
 )

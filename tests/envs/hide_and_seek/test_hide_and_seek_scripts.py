@@ -36,10 +36,11 @@ def chosen(world: World, script: str, group: str) -> torch.Tensor:
     return torch.stack([logits.argmax(-1) for logits in heads], -1)
 
 
-def share_hidden(seekers: str, hiders: str = "") -> float:
-    """Mean share of steps in which no hider is seen, of hiders that start in the room and do nothing or flee."""
-    world = make(64, boxes=1)
-    world["position"][:, 4] = torch.tensor([5.5, 2.5])  # a corner
+def share_hidden(seekers: str, hiders: str = "", **params: int) -> float:
+    """Mean share of steps in which no hider is seen, of hiders that do nothing or flee, by default in the room."""
+    world = make(64, **params)
+    if not params:
+        world["position"][:, 4] = torch.tensor([5.5, 2.5])  # a corner
     for _ in range(79):
         world["actions"] = 1
         world["actions"][..., 2:] = 0
@@ -60,6 +61,13 @@ def test_search_runs_to_a_hider_in_sight() -> None:
 def test_search_finds_hiders_in_an_open_room() -> None:
     still, searched = share_hidden(""), share_hidden("search")
     assert searched < still - 0.15
+
+
+@pytest.mark.parametrize("rooms", [0, 2, 4])
+def test_search_finds_hiders_in_the_open_and_in_drawn_rooms(rooms: int) -> None:
+    params = dict(rooms=rooms, boxes=9)
+    still, searched = share_hidden("", **params), share_hidden("search", **params)
+    assert searched < still - 0.05
 
 
 def test_flee_runs_away_from_a_seeker_in_sight_but_not_into_walls() -> None:

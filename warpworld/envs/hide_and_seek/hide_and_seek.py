@@ -1,7 +1,8 @@
 """Hide and seek: hiders shut themselves in with boxes that seekers cannot move.
 
 Source: Baker et al.: "Emergent Tool Use From Multi-Agent Autocurricula" (2020), whose teams, rewards, preparation and
-rules of holding and locking these are. Unlike there, the arena is a plane, boxes do not turn, and there are no ramps.
+rules of holding and locking these are. Unlike there, the arena is a plane, and boxes do not turn. Ramps lead from one
+level to another one, see ``cuda/bodies.cuh``.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from warpworld.environment import Array, Environment, Group, Kernel, Phase, Rang
 from warpworld.errors import DeclarationError
 
 OWN, ABOUT_AGENT, ABOUT_BOX, ABOUT_RAY = 8, 5, 8, 4  # numbers in an observation
-HALF_WALL, MARGIN, OFF_MIDDLE = 0.05, 0.01, 0.15  # as in the kernel files
+ABOUT_LEVEL, ABOUT_KIND = 1, 4  # with ramps, of each agent; with ramps or long boxes, of each box and ramp
+HALF_WALL, MARGIN, OFF_MIDDLE, GRID = 0.05, 0.01, 0.15, 6  # as in the kernel files
 CELLS, IN_ROOM = 27, 9  # in which bodies start, one in each
+LONG_WIDTH = 0.1  # metres, half the width of a long box
+MOST_LONG = {True: 3, False: 6}  # long boxes with one room and without, for which there are surely two free cells each
 LOCKED_BY = ("grid", "hider", "seeker")  # colours of boxes: free, or of the team that has locked them
 Length = Annotated[float, Range(above=0, high=100)]
 
@@ -38,7 +42,10 @@ class HideAndSeek(Environment):
     """
 
     source = "hide_and_seek.cu"
-    compile_time = ("boxes", "doors", "random_rooms", "lists_entities", "lidar_rays")
+    compile_time = (
+        *("boxes", "long_boxes", "ramps", "rooms", "doors", "random_rooms"),
+        *("lists_entities", "lidar_rays"),
+    )
     per_env = ("start_away",)
 
     @dataclass(frozen=True)
@@ -47,15 +54,19 @@ class HideAndSeek(Environment):
 
         hiders: Annotated[int, Range(1, IN_ROOM)] = 2  # agents of the group hider
         seekers: Annotated[int, Range(1, CELLS - IN_ROOM)] = 2  # agents of the group seeker
-        boxes: Annotated[int, Range(1, IN_ROOM)] = 1  # that can be moved
-        doors: Annotated[int, Range(1, 2)] = 1  # of the room
+        boxes: Annotated[int, Range(1, IN_ROOM)] = 1  # square ones, that can be moved
+        long_boxes: Annotated[int, Range(0, MOST_LONG[False])] = 0  # walls that can be moved, along x and y in turn
+        ramps: Annotated[int, Range(0, IN_ROOM)] = 0  # by which agents get on top of walls and boxes
+        rooms: Annotated[int, Range(0, 4)] = 1  # 0: an open field; 1: a room in a corner; from 2 on, drawn anew
+        doors: Annotated[int, Range(1, 2)] = 1  # of the room in a corner; of more rooms each wall has one
         random_rooms: bool = False  # the room is in any corner, its size drawn; false: the lower right quarter
         side: Length = 6.0  # of the arena, metres
         radius: Length = 0.15  # of agents, metres
-        box_half: Length = 0.4  # half a box's width, metres
+        box_half: Length = 0.4  # half a square box's and a ramp's width, metres
+        long_half: Length = 0.8  # half a long box's length, metres
         door_width: Length = 0.6  # metres
         top_speed: Annotated[float, Range(above=0, high=10)] = 2.0  # of agents, metres a second; a step is 0.1 s
-        box_mass: Annotated[float, Range(above=0, high=1e6)] = 1.0  # kilograms; an agent has 1
+        box_mass: Annotated[float, Range(above=0, high=1e6)] = 1.0  # kilograms, of boxes and ramps; an agent has 1
         reach: Annotated[float, Range(above=0, high=0.5)] = (
             0.2  # metres from an agent to a box that it can hold or lock
         )
@@ -64,6 +75,7 @@ class HideAndSeek(Environment):
         near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
         start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
         hiders_start_inside: bool = True  # the room; false: anywhere
+        boxes_start_inside: bool = True  # the room, those that do not start near a door; false: anywhere
         seekers_lock: bool = True  # whether seekers can lock boxes, too
         lists_entities: bool = True  # agents observe each agent and box in sight
         lidar_rays: Annotated[int, Range(0, 360)] = 0  # all round, along which they observe what is nearest
@@ -81,20 +93,39 @@ class HideAndSeek(Environment):
 
         def _check_cells(self) -> None:
             """Bodies start in cells, so that none overlap."""
-            corner = 0.5 * self.side - (0.05 * self.side if self.random_rooms else 0.0)
-            cell = (corner - HALF_WALL) / 3
+            if self.rooms == 1:
+                corner = 0.5 * self.side - (0.05 * self.side if self.random_rooms else 0.0)
+                cell = (corner - HALF_WALL) / 3
+                two_cells, widest_door = 2 * cell, 2 * (cell * (0.5 - OFF_MIDDLE) + HALF_WALL)
+            else:
+                width = self.side / GRID
+                cell = width - 2 * HALF_WALL
+                two_cells, widest_door = width + cell, cell if self.rooms else np.inf
+                if self.random_rooms:
+                    raise DeclarationError(f"random_rooms=True: expected with rooms=1, not rooms={self.rooms}")
             widest = 2 * max(self.box_half, self.radius) + 2 * MARGIN
             if cell < widest:
                 raise DeclarationError(
                     f"side={self.side}: cells in which bodies start are {cell:.3g} m wide and bodies {widest:.3g} m "
                     "with their margin, so that they would overlap; raise side, or lower box_half or radius"
                 )
-            widest_door = 2 * (cell * (0.5 - OFF_MIDDLE) + HALF_WALL)
+            if self.long_boxes and two_cells < 2 * (self.long_half + MARGIN):
+                raise DeclarationError(
+                    f"long_half={self.long_half}: expected at most {two_cells / 2 - MARGIN:.3g} m in an arena of "
+                    f"side={self.side}, as a long box starts in two cells"
+                )
             if widest_door < self.door_width:
                 raise DeclarationError(
                     f"door_width={self.door_width}: expected at most {widest_door:.3g} m in an arena of "
                     f"side={self.side}, or doors would leave the room's walls"
                 )
+            Range(0, MOST_LONG[self.rooms == 1]).check("long_boxes", self.long_boxes, f" with rooms={self.rooms}")
+            if self.rooms == 1:
+                self._check_room()
+            else:
+                self._check_field()
+
+        def _check_room(self) -> None:
             near, why = (
                 min(self.boxes, self.doors),
                 f", as the room has {IN_ROOM} cells for starts",
@@ -102,14 +133,30 @@ class HideAndSeek(Environment):
             if self.hiders_start_inside:
                 Range(1, IN_ROOM - 2).check("hiders", self.hiders, why)
             Range(1, IN_ROOM - near - (self.hiders if self.hiders_start_inside else 0)).check("boxes", self.boxes, why)
-            outside = CELLS - IN_ROOM - (0 if self.hiders_start_inside else self.hiders)
-            Range(1, outside).check("seekers", self.seekers, f", as there are {CELLS - IN_ROOM} cells outside the room")
+            outside = CELLS - IN_ROOM - 2 * self.long_boxes - self.ramps
+            outside -= 0 if self.hiders_start_inside else self.hiders
+            outside -= 0 if self.boxes_start_inside else self.boxes
+            why = f", as there are {CELLS - IN_ROOM} cells outside the room"
+            if outside < 1:
+                raise DeclarationError(
+                    f"long_boxes={self.long_boxes}, ramps={self.ramps}: no cell is left for seekers{why}; "
+                    "lower one of them"
+                )
+            Range(1, outside).check("seekers", self.seekers, why)
+
+        def _check_field(self) -> None:
+            cells = self.hiders + self.seekers + self.boxes + 2 * self.long_boxes + self.ramps
+            if cells > GRID * GRID:
+                raise DeclarationError(
+                    f"hiders={self.hiders}, seekers={self.seekers}, boxes={self.boxes}, long_boxes={self.long_boxes}, "
+                    f"ramps={self.ramps}: they start in {cells} cells, and there are {GRID * GRID}; lower one of them"
+                )
 
     def groups(self) -> Sequence[Group]:
         """Hiders, then seekers."""
         p = self.params
-        entities = ABOUT_AGENT * (self._agents - 1) + ABOUT_BOX * p.boxes if p.lists_entities else 0
-        size = OWN + entities + 2 * (p.doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
+        entities = self._about_agent * (self._agents - 1) + self._about_thing * self._things if p.lists_entities else 0
+        size = self._about_self + entities + 2 * (self._doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
         seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
         state = "state" if p.central_critics else None
         sizes = {"hider": p.hiders, "seeker": p.seekers}
@@ -119,37 +166,72 @@ class HideAndSeek(Environment):
     def _agents(self) -> int:
         return int(self.params.hiders + self.params.seekers)
 
+    @property
+    def _things(self) -> int:
+        """Boxes and ramps."""
+        return int(self.params.boxes + self.params.long_boxes + self.params.ramps)
+
+    @property
+    def _about_self(self) -> int:
+        return OWN + ABOUT_LEVEL * (self.params.ramps > 0)
+
+    @property
+    def _about_agent(self) -> int:
+        return ABOUT_AGENT + ABOUT_LEVEL * (self.params.ramps > 0)
+
+    @property
+    def _about_thing(self) -> int:
+        return ABOUT_BOX + ABOUT_KIND * (self._things > self.params.boxes)
+
+    @property
+    def _doors(self) -> int:
+        p = self.params
+        return int(p.doors if p.rooms == 1 else max(p.rooms - 1, 0))
+
+    def _shapes(self) -> np.ndarray:
+        """(bodies, 2) half the size of each thing, or an agent's radius and 0."""
+        p = self.params
+        long = [[p.long_half, LONG_WIDTH], [LONG_WIDTH, p.long_half]]
+        shapes = [[p.radius, 0.0]] * self._agents + [[p.box_half] * 2] * p.boxes
+        shapes += [long[number % 2] for number in range(p.long_boxes)]
+        return np.array(shapes + [[p.box_half] * 2] * p.ramps, np.float32)
+
     def arrays(self) -> Sequence[Array]:
-        """Arrays of bodies, agents before boxes, of the room, and of what is counted."""
-        p, bodies = self.params, self._agents + self.params.boxes
-        of_boxes = [False] * self._agents + [True] * p.boxes
-        shape = [[p.box_half] * 2 if is_box else [p.radius, 0.0] for is_box in of_boxes]
-        mass = [p.box_mass if is_box else 1.0 for is_box in of_boxes]
+        """Arrays of bodies, agents before boxes and ramps, of walls and doors, and of what is counted."""
+        p, bodies = self.params, self._agents + self._things
+        mass = [1.0] * self._agents + [p.box_mass] * self._things
         turns = 2 * np.pi * np.arange(max(p.lidar_rays, 1)) / max(p.lidar_rays, 1)
-        state = 5 * self._agents + 6 * p.boxes + 2 * p.doors + 2
+        walls = {0: 1, 1: 4}.get(p.rooms, 2 * self._doors)
+        state = (6 if p.ramps else 5) * self._agents + 6 * self._things + 2 * p.ramps + 2 * self._doors + 2
+        state += 4 * walls * (p.rooms > 1)
         return [
             Array("position", "float32", (bodies, 2), per="env", bounds=(0.0, p.side), doc="metres"),
             Array("velocity", "float32", (bodies, 2), per="env", doc="metres a second"),
             Array("held", "int32", (bodies,), per="env", bounds=(-1, bodies - 1), doc="body that it holds, or -1"),
             Array("locked", "int32", (bodies,), per="env", bounds=(0, 2), doc="1 by hiders, 2 by seekers, 0 free"),
-            Array("wall", "float32", (4, 4), per="env", doc="inner walls: middle and half the size, metres"),
-            Array("door", "float32", (p.doors, 2), per="env", doc="middle of each door, metres"),
-            Array("room", "float32", (4,), per="env", doc="its middle and half its size, metres"),
+            Array("level", "int32", (bodies,), per="env", bounds=(0, 1), doc="1 for agents above walls and boxes"),
+            Array("uphill", "int32", (bodies,), per="env", bounds=(0, 4), doc="ramps: 1 left, 2 right, 3 down, 4 up"),
+            Array("wall", "float32", (walls, 4), per="env", doc="inner walls: middle and half the size, metres"),
+            Array("door", "float32", (max(self._doors, 1), 2), per="env", doc="middle of each door, metres"),
+            Array("room", "float32", (4,), per="env", doc="its middle and half its size, metres; or the arena's"),
             Array("in_sight", "bool", (bodies,), doc="nothing is between this agent and that body"),
             Array("state", "float32", (state,), per="env", doc="the whole env, for critics"),
-            _constant("shape", shape, "half a box's size, or a radius and 0, metres"),
+            _constant("shape", self._shapes(), "half a box's size, or a radius and 0, metres"),
             _constant("mass", mass, "kilograms"),
             _constant("drag", [10.0] * bodies, "1 / seconds: half of a velocity stays for a step"),
             _constant("rays", np.stack([np.cos(turns), np.sin(turns)], 1), "directions of the lidar"),
             _counted("hidden", "float32", "share of the steps after the preparation in which no hider was seen"),
             _counted("covered", "float32", "hiders in the room and boxes in all doors, after the preparation"),
             _counted("sealed", "float32", "the same, and hiders have locked the boxes"),
+            _counted("sheltered", "float32", "share of hiders to whom no seeker can walk, after the preparation"),
             _counted("doors_open", "float32", "doors that no box covers, after the preparation"),
             _counted("box_moved", "float32", "way of all boxes, metres"),
+            _counted("ramp_used", "float32", "1 if a seeker was on level 1 after the preparation"),
             _counted("num_locked", "int32", "boxes that hiders have locked"),
-            _counted("locks", "int32", "how often a box was locked"),
+            _counted("ramps_locked", "int32", "ramps that hiders have locked"),
+            _counted("locks", "int32", "how often a box or a ramp was locked"),
             _counted("seeker_locks", "int32", "the same, by seekers"),
-            _counted("seeker_unlocks", "int32", "how often seekers unlocked a box"),
+            _counted("seeker_unlocks", "int32", "how often seekers unlocked one"),
             _counted("holds_broken", "int32", "how often a box was torn from its holder"),
         ]
 
@@ -176,18 +258,33 @@ class HideAndSeek(Environment):
             Rectangles(0.0, 0.0, p.side, p.side, fill="ground", outline="muted", line_width=0.05),
             Rectangles(wall[:, 0] - wall[:, 2], wall[:, 1] - wall[:, 3], 2 * wall[:, 2], 2 * wall[:, 3], fill="ink"),
         ]
+        left, bottom = (place - self._shapes()).T
+        width, height = 2 * self._shapes().T
         for team, fill in enumerate(LOCKED_BY):
-            boxes = self._agents + np.flatnonzero(arrays["locked"][self._agents :] == team)
-            left, bottom = (place[boxes] - p.box_half).T
-            size = 2 * p.box_half
-            marks.append(Rectangles(left, bottom, size, size, fill=fill, outline="ink", line_width=0.04, opacity=0.7))
+            at = self._agents + np.flatnonzero(arrays["locked"][self._agents :] == team)
+            size = left[at], bottom[at], width[at], height[at]
+            marks.append(Rectangles(*size, fill=fill, outline="ink", line_width=0.04, opacity=0.7))
+        marks += self._ramps(place, arrays["uphill"])
         seekers, hiders = np.nonzero(arrays["in_sight"][p.hiders :, : p.hiders])
         marks.append(_lines(place, np.stack([p.hiders + seekers, hiders], 1), "alarm", 0.03))
         holders = np.flatnonzero(arrays["held"] >= 0)
         marks.append(_lines(place, np.stack([holders, arrays["held"][holders]], 1), "ink", 0.06))
         marks.append(Discs(x[: p.hiders], y[: p.hiders], p.radius, fill="hider"))
         marks.append(Discs(x[p.hiders : self._agents], y[p.hiders : self._agents], p.radius, fill="seeker"))
+        raised = np.flatnonzero(arrays["level"][: self._agents])
+        marks.append(Discs(x[raised], y[raised], 1.3 * p.radius, fill=None, outline="ink", line_width=0.05))
         return Drawing((-0.2, -0.2, p.side + 0.2, p.side + 0.2), marks, seconds=0.1)
+
+    def _ramps(self, place: np.ndarray, uphill: np.ndarray) -> list[Mark]:
+        """Lines across ramps, thicker where they are higher. place: (bodies, 2)."""
+        ramps = np.arange(len(place) - self.params.ramps, len(place))
+        way = np.array([[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]])[uphill[ramps]] * self.params.box_half
+        across = way[:, ::-1]
+        marks: list[Mark] = []
+        for part in (-0.5, 0.0, 0.5, 1.0):
+            (x, y), (to_x, to_y) = (place[ramps] + part * way - across).T, (place[ramps] + part * way + across).T
+            marks.append(Segments(x, y, to_x, to_y, outline="ink", line_width=0.05 + 0.05 * part))
+        return marks
 
 
 def _constant(name: str, values: object, doc: str) -> Array:

@@ -4,17 +4,16 @@
 // All is laid out for a room in the lower right corner, and then mirrored.
 #pragma once
 
-#include "hide_and_seek.cuh"
+#include "starts.cuh"
 
 constexpr int CELLS = 27, IN_ROOM = 9;  // 3 x 3 of the room, of the part beside it, and of the part above it
-constexpr float MARGIN = 0.01f;         // metres that bodies keep from their cell's edge
 constexpr float OFF_MIDDLE = 0.15f;     // of a cell, how far a door is at most off the middle of its cell
 
 // How starts are drawn.
 struct Starts {
   const float* start_away;  // of each env: 0 boxes are before their door, 1 a cell away from it
   float near_doors;
-  bool hiders_start_inside;
+  bool hiders_start_inside, boxes_start_inside;
 };
 
 // The middle of the inner walls, which meet at a point.
@@ -46,28 +45,14 @@ __device__ float2 middle_of(const Corner& corner, int cell) {
                      low_of(corner, region, 1) + each.y * ((float)y + 0.5f));
 }
 
-// A cell of first .. first + count - 1 that is not taken, and is then.
-__device__ int take(Random& random, unsigned& taken, int first, int count) {
-  int left = 0;
-  for (int cell = first; cell < first + count; ++cell) left += !(taken >> cell & 1u);
-  int skipped = (int)random.below((unsigned)left), found = first;
-  for (int cell = first + count - 1; cell >= first; --cell) {
-    if (taken >> cell & 1u) continue;
-    if (skipped-- == 0) found = cell;
+struct Quadrants {
+  Corner corner;
+  __device__ Cell at(int cell) const { return Cell{middle_of(corner, cell), size_of(corner, cell)}; }
+  __device__ int next_to(int cell, int axis) const {
+    const int place = axis ? cell / 3 % 3 : cell % 3;
+    return place == 2 ? NOTHING : axis ? cell + 3 : cell + 1;
   }
-  taken |= 1u << found;
-  return found;
-}
-
-// A place for a body somewhere in a cell.
-__device__ float2 somewhere_in(Random& random, const Corner& corner, int cell, float2 shape) {
-  const float2 each = size_of(corner, cell), middle = middle_of(corner, cell);
-  const float half_y = bodies::is_disc(shape) ? shape.x : shape.y;
-  const float x = plane::larger(0.5f * each.x - shape.x - MARGIN, 0.0f);
-  const float y = plane::larger(0.5f * each.y - half_y - MARGIN, 0.0f);
-  const float off_x = random.uniform(-x, x), off_y = random.uniform(-y, y);
-  return make_float2(middle.x + off_x, middle.y + off_y);
-}
+};
 
 // ---- walls -----------------------------------------------------------------------------------------------------------
 // The two pieces of a wall that runs along an axis from `low` to `high`, on both sides of a gap.
@@ -98,21 +83,21 @@ __device__ void build_room(const Store& store, const Rules& rules, const Corner&
   const float x = corner.at.x, y = corner.at.y;
   float4* wall = store.wall + env * WALLS;
   build(wall, 1, x, 0.0f, y + HALF_WALL, doors.west.y, rules.door_width);
-  build(wall + 2, 0, y, x - HALF_WALL, corner.side, doors.north.x, DOORS > 1 ? rules.door_width : 0.0f);
-  store.door[env * DOORS] = doors.west;
-  if (DOORS > 1) store.door[env * DOORS + 1] = doors.north;
+  build(wall + 2, 0, y, x - HALF_WALL, corner.side, doors.north.x, NUM_DOORS > 1 ? rules.door_width : 0.0f);
+  store.door[env * DOOR_ROWS] = doors.west;
+  if (NUM_DOORS > 1) store.door[env * DOOR_ROWS + 1] = doors.north;
   store.room[env] = make_float4(0.5f * (x + corner.side), 0.5f * y, 0.5f * (corner.side - x), 0.5f * y);
 }
 
 // ---- bodies ----------------------------------------------------------------------------------------------------------
 // A box between the cell at its door and the next one, if both are free.
 __device__ bool put_near_door(const Store& store, Random& random, const Corner& corner, const Doorways& doors, int body,
-                              float away, unsigned& taken) {
+                              float away, Taken& taken) {
   const int axis = (body - NUM_AGENTS) % DOORS;  // across the wall of its door
   const int at_door = axis == 0 ? 3 * doors.row : doors.column + 6, next = axis == 0 ? at_door + 1 : at_door - 3;
-  if ((taken >> at_door & 1u) || (taken >> next & 1u)) return false;
-  taken |= 1u << at_door | 1u << next;
-  float2 place = somewhere_in(random, corner, at_door, store.shape[body]);
+  if (is_taken(taken, at_door) || is_taken(taken, next)) return false;
+  taken |= (Taken)1 << at_door | (Taken)1 << next;
+  float2 place = somewhere_in(random, Quadrants{corner}.at(at_door), store.shape[body]);
   const float2 each = size_of(corner, at_door);
   if (axis == 0)
     place.x += away * each.x;
@@ -124,18 +109,19 @@ __device__ bool put_near_door(const Store& store, Random& random, const Corner& 
 
 __device__ void put_all(const Store& store, const Starts& starts, Random& random, const Corner& corner,
                         const Doorways& doors) {
-  unsigned taken = 0u;
-  for (int body = NUM_AGENTS; body < BODIES; ++body) {
+  const Quadrants cells{corner};
+  Taken taken = 0u;
+  put_long_boxes(store, random, cells, taken, IN_ROOM, CELLS - IN_ROOM);
+  put_ramps(store, random, cells, taken, IN_ROOM, CELLS - IN_ROOM);
+  for (int body = NUM_AGENTS; body < NUM_AGENTS + BOXES; ++body) {
     const bool is_near = random.uniform() < starts.near_doors;
     if (is_near && put_near_door(store, random, corner, doors, body, starts.start_away[env_id()], taken)) continue;
-    const int cell = take(random, taken, 0, IN_ROOM);
-    store.position[env_id() * BODIES + body] = somewhere_in(random, corner, cell, store.shape[body]);
+    put(store, random, cells, taken, body, 0, starts.boxes_start_inside ? IN_ROOM : CELLS);
   }
   for (int agent = 0; agent < NUM_AGENTS; ++agent) {
     const bool is_inside = is_hider(agent) && starts.hiders_start_inside;
     const int first = is_hider(agent) ? 0 : IN_ROOM, end = is_inside ? IN_ROOM : CELLS;
-    const int cell = take(random, taken, first, end - first);
-    store.position[env_id() * BODIES + agent] = somewhere_in(random, corner, cell, store.shape[agent]);
+    put(store, random, cells, taken, agent, first, end - first);
   }
 }
 
@@ -150,14 +136,13 @@ __device__ void mirror(const Store& store, float side, bool x, bool y) {
   const int env = env_id();
   for (int i = env * BODIES; i < (env + 1) * BODIES; ++i) store.position[i] = mirrored(store.position[i], side, x, y);
   for (int i = env * WALLS; i < (env + 1) * WALLS; ++i) store.wall[i] = mirrored(store.wall[i], side, x, y);
-  for (int i = env * DOORS; i < (env + 1) * DOORS; ++i) store.door[i] = mirrored(store.door[i], side, x, y);
+  for (int i = env * DOOR_ROWS; i < (env + 1) * DOOR_ROWS; ++i) store.door[i] = mirrored(store.door[i], side, x, y);
   store.room[env] = mirrored(store.room[env], side, x, y);
 }
 
 // Lays out an env. With random rooms the inner walls meet anywhere in the middle tenth of the arena, and the room is in any
 // of its corners.
-__device__ void lay_out(const Store& store, const Rules& rules, const Starts& starts) {
-  Random random = Random::env();
+__device__ void lay_out_room(const Store& store, const Rules& rules, const Starts& starts, Random& random) {
   const float side = rules.side, off = RANDOM_ROOMS ? 0.05f * side : 0.0f;
   const float x = 0.5f * side + random.uniform(-off, off), y = 0.5f * side + random.uniform(-off, off);
   const Corner corner{make_float2(x, y), side};
