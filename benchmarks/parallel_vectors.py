@@ -25,10 +25,7 @@ SIZES = (8, 64, 1024)
 
 def parallel_envs(num_envs: int) -> list[Any]:
     """PettingZoo's ParallelEnvs, one for each env."""
-    return [
-        warpworld.make(WORLD, api="parallel", device="cpu", num_workers=1, **PARAMS)
-        for _ in range(num_envs)
-    ]
+    return [warpworld.make(WORLD, api="parallel", device="cpu", num_workers=1, **PARAMS) for _ in range(num_envs)]
 
 
 def draws(*shape: int) -> Callable[[], np.ndarray]:

@@ -12,7 +12,6 @@ from gymnasium.vector.utils import batch_space
 from warpworld.adapters.rules import PROTOCOLS, Copied, check_render_mode, is_closed, not_begun, rendered, set_options
 from warpworld.adapters.vector import MODES
 from warpworld.adapters.views import HostArrays, InfosOfAgents, SeenByAgents, agent_batches
-from warpworld.environment import own_space
 from warpworld.errors import StoreError, suggest
 from warpworld.world import Seed, World
 
@@ -137,8 +136,7 @@ class ParallelVectorEnv(Copied):
             raise StoreError(f"{kind}_space(): no agent {agent!r}.{suggest(str(agent), self._agents)}")
         key = (f"{kind}s" if is_batched else kind, agent)
         if key not in self._spaces:  # made when asked for: batched bounds of many agents and envs need memory
-            group = self._agents[agent].group
-            own = own_space(group.observation if kind == "observation" else group.callers_action)
+            own = self._agents[agent].space(kind)
             self._spaces[key] = batch_space(own, self.num_envs) if is_batched else own
         return self._spaces[key]
 

@@ -12,7 +12,7 @@ from gymnasium.spaces import Dict, Space
 from warpworld.adapters.views.actions import parts_writer
 from warpworld.adapters.views.host_arrays import HostArrays, part_of
 from warpworld.adapters.views.infos import names_of_lives
-from warpworld.environment import Group, choice_heads, observation_names, parts_with
+from warpworld.environment import Group, choice_heads, observation_names, own_space, parts_with
 from warpworld.world import World
 
 
@@ -33,6 +33,10 @@ class AgentBatch:
     index: int
     targets: tuple[np.ndarray, ...]
     fill: Callable[[Any], None]
+
+    def space(self, kind: str) -> Space:
+        """A copy of its space in one env, "observation" or "action", which shares nothing with any other."""
+        return own_space(self.group.observation if kind == "observation" else self.group.callers_action)
 
     def write(self, actions: Any, acts: np.ndarray | None = None) -> None:
         """Take its actions, (num_envs, ...); only those of envs in which it ``acts``, (num_envs,) bool, if given."""
