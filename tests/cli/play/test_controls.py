@@ -63,6 +63,18 @@ def test_actions_that_cannot_be_played(action: Any, names: Any, message: str) ->
     assert str(raised.value).startswith("Walkers: group 'a': ") and message in str(raised.value)
 
 
+def test_another_library_s_env_cannot_be_played() -> None:
+    from warpworld.adapters.external.external import External
+
+    environment = External(id="CartPole-v1")
+    with pytest.raises(RunError) as raised:
+        heads_of(environment, environment.groups()[0])
+    assert str(raised.value) == (
+        "external: group 'agent': another library's env gives its actions no names or keys, so it cannot be played; "
+        "expected a packaged environment with names, such as tag_gridworld, or one of your own: docs/play.md"
+    )
+
+
 # ---- the agent that is played ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("wanted", "agent", "name"),
