@@ -27,7 +27,7 @@ SHEET = Path(__file__).with_name("gallery.png")
 EPISODES, STEPS = 20, 400  # that are recorded at most
 SIZE, FRAMES, TICK = 240, 100, 0.08  # of a moving picture: longer side in pixels, frames, seconds between two at least
 SECONDS = 10  # of several episodes; a single one may take longer
-SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 8  # of the sheet: pixels; tiles in a row
+SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 6  # of the sheet: pixels; tiles in a row
 INK, PAPER, FRAME = "#1f2328", "#ffffff", "#d0d7de"
 SEED = 3
 # Whose actions are drawn: greedy ones get stuck at walls or block each other.
