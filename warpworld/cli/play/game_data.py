@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warpworld.trainers.from_python import episode_of, npz_of
+from warpworld.trainers.from_python.episode_arrays import npz_of
+from warpworld.trainers.from_python.kept_steps import episode_of
 
 if TYPE_CHECKING:
     from warpworld.cli.play.game import Game

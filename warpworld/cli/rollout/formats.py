@@ -16,7 +16,8 @@ from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 
 from warpworld.environment import Group
-from warpworld.trainers.from_python import KINDS, Episode, arrays_of_group, npz_of
+from warpworld.trainers.from_python import Episode
+from warpworld.trainers.from_python.episode_arrays import KINDS, arrays_of_group, npz_of
 
 Writer = Callable[[Sequence[Episode], Sequence[Group], Mapping[str, Any], Path], str]
 
