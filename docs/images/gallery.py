@@ -74,7 +74,7 @@ def middle(name: str) -> Image.Image:
     for path in (OUT / f"{name}.gif", SHEET.with_name(f"{name}.gif")):
         if path.exists():
             with Image.open(path) as moving:
-                moving.seek(moving.n_frames // 2)
+                moving.seek(getattr(moving, "n_frames", 1) // 2)
                 return moving.convert("RGB")
     played = recording(name)
     return picture(played, played.frames[len(played.frames) // 2], 2 * SIDE)
