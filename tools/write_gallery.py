@@ -23,7 +23,7 @@ from warpworld.cli.reproduce import TableFile
 from warpworld.packaged import FAMILIES, catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE, PICTURES = ROOT / "docs" / "gallery.md", ROOT / "docs" / "images" / "gallery"
+PAGE = ROOT / "docs" / "gallery.md"
 RUNS, RESULTS = ROOT / "benchmarks" / "gallery" / "runs", ROOT / "benchmarks" / "results" / "gallery"
 EARLIER, SCRIPTED = RESULTS / "earlier", RESULTS / "scripted.json"
 # Environments whose packaged config is trained by a published table: the table, and its task.
@@ -69,11 +69,19 @@ def _family(family: str) -> Iterator[str]:
     yield "|---|---|"
     for name, entry in catalogue().items():
         if entry["family"] == family:
-            picture = f"![{name}](images/gallery/{name}.gif)" if (PICTURES / f"{name}.gif").exists() else ""
+            picture = _picture(name)
             about = [f"**`{name}`**", entry["about"].replace("``", "`"), f"Agents: {entry['agents']}."]
             about[-1] += f" Observation: {entry['observation']}. Action: {entry['action']}."
             yield f"| {picture} | {'<br>'.join([*about, '', *_learnt(name)])} |"
     yield ""
+
+
+def _picture(name: str) -> str:
+    """The environment's moving picture: of its run, or another of what its config has learnt; nothing without one."""
+    for folder in ("images/gallery", "images"):
+        if (ROOT / "docs" / folder / f"{name}.gif").exists():
+            return f"![{name}, played by what its config has learnt]({folder}/{name}.gif)"
+    return ""
 
 
 def _learnt(name: str) -> list[str]:

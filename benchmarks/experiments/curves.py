@@ -9,7 +9,7 @@ from typing import Any
 from warpworld.drawing.figures import figure
 from warpworld.drawing.palette import SERIES
 
-PER_ROW = 3  # panels, so that a page's width leaves them readable
+PER_ROW = 2  # panels, so that they can be read on a phone
 
 
 def draw(axes: Mapping[str, Mapping[str, str]], results: Mapping[str, list[dict[str, Any]]], path: Path) -> None:

@@ -14,13 +14,17 @@ from .summary import Runs
 from .tasks import ALGORITHMS, TASKS
 
 POINTS = 60  # of a line
+PER_ROW = 2  # panels, so that they can be read on a phone
 
 
 def draw(results: Runs, path: Path) -> None:
     """Draw means over seeds against env steps, and the range from the least seed to the best."""
-    with figure(path, 2.9 * len(results), 2.8, dpi=150) as drawn:
-        axes = drawn.subplots(1, len(results), squeeze=False)[0]
-        for axis, (task, found) in zip(axes, results.items(), strict=True):
+    rows = -(-len(results) // PER_ROW)
+    with figure(path, 3.4 * PER_ROW, 2.8 * rows, dpi=150) as drawn:
+        axes = drawn.subplots(rows, PER_ROW, squeeze=False).flat
+        for axis in list(axes)[len(results) :]:
+            axis.set_visible(False)
+        for axis, (task, found) in zip(drawn.axes, results.items(), strict=False):
             about = TASKS[task]
             for algorithm, runs in found.items():
                 colour = SERIES[ALGORITHMS.index(algorithm)]
@@ -29,7 +33,7 @@ def draw(results: Runs, path: Path) -> None:
                 axis.plot(steps / 1e6, values.mean(0), color=colour, linewidth=1.4, label=algorithm.upper())
                 axis.fill_between(steps / 1e6, values.min(0), values.max(0), color=colour, alpha=0.2, linewidth=0)
             axis.set(title=task, ylabel=f"{about.measures}, exploring", xlabel="million env steps")
-        axis.legend()
+        drawn.axes[0].legend()
 
 
 def _values(curve: list[Any], metric: str, steps: Any) -> Any:

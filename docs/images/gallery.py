@@ -1,7 +1,8 @@
 """The gallery: ``make gallery`` plays the committed run of each environment and draws it.
 
-Each environment that has a run gets a moving picture of its own. The README's sheet has one frame of each, of random
-play where there is no run. A run comes from
+Each environment that has a run gets a moving picture of its own. The README's sheet has the middle frame of each, or
+one of random play where there is no moving picture; ``python docs/images/gallery.py sheet`` draws it alone. A run
+comes from
 ``python -m benchmarks.experiments NAME --first-seed 11 --keep benchmarks/gallery/runs``.
 """
 
@@ -27,7 +28,7 @@ SHEET = Path(__file__).with_name("gallery.png")
 EPISODES, STEPS = 20, 400  # that are recorded at most
 SIZE, FRAMES, TICK = 240, 100, 0.08  # of a moving picture: longer side in pixels, frames, seconds between two at least
 SECONDS = 10  # of several episodes; a single one may take longer
-SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 8  # of the sheet: pixels; tiles in a row
+SIDE, CAPTION, GAP, COLUMNS = 150, 20, 10, 6  # of the sheet: pixels; tiles in a row
 INK, PAPER, FRAME = "#1f2328", "#ffffff", "#d0d7de"
 SEED = 3
 # Whose actions are drawn: greedy ones get stuck at walls or block each other.
@@ -68,9 +69,19 @@ def scripted(name: str) -> dict[str, Player]:
     return {group: Scripted(script, get_environment(name)().scripts()[script])}
 
 
-def tile(played: Recording) -> Image.Image:
-    """A frame from the middle of a recording, on a square."""
-    image = picture(played, played.frames[len(played.frames) // 2], 2 * SIDE)
+def middle(name: str) -> Image.Image:
+    """A frame from the middle of an environment's moving picture; of random play where there is none."""
+    for path in (OUT / f"{name}.gif", SHEET.with_name(f"{name}.gif")):
+        if path.exists():
+            with Image.open(path) as moving:
+                moving.seek(getattr(moving, "n_frames", 1) // 2)
+                return moving.convert("RGB")
+    played = recording(name)
+    return picture(played, played.frames[len(played.frames) // 2], 2 * SIDE)
+
+
+def tile(image: Image.Image) -> Image.Image:
+    """A picture without its caption, on a square."""
     image = image.crop((0, 0, image.width, image.height - BELOW))
     image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     square = Image.new("RGB", (SIDE, SIDE), PAPER)
@@ -79,17 +90,19 @@ def tile(played: Recording) -> Image.Image:
 
 
 def main() -> None:
-    """Write the moving pictures that are named on the command line, or all of them and the sheet."""
+    """Write the moving pictures that are named on the command line, or all of them and the sheet; or the sheet."""
     names = [name for family in FAMILIES.values() for name in family]
     OUT.mkdir(exist_ok=True)
-    tiles = {}
-    for name in sys.argv[1:] or names:
-        played = recording(name)
+    for name in [] if sys.argv[1:] == ["sheet"] else sys.argv[1:] or names:
         if has_run(name):
-            write_gif(played, OUT / f"{name}.gif", SIZE, FRAMES)
-        tiles[name] = tile(played)
-    if sys.argv[1:]:
-        return
+            write_gif(recording(name), OUT / f"{name}.gif", SIZE, FRAMES)
+    if sys.argv[1:] in ([], ["sheet"]):
+        draw_sheet({name: tile(middle(name)) for name in names})
+
+
+def draw_sheet(tiles: dict[str, Image.Image]) -> None:
+    """Write the sheet of tiles with their names."""
+    names = list(tiles)
     rows = -(-len(names) // COLUMNS)
     sheet = Image.new("RGB", (COLUMNS * (SIDE + GAP) + GAP, rows * (SIDE + CAPTION + GAP) + GAP), PAPER)
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(12)

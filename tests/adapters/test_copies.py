@@ -21,6 +21,7 @@ MADE: list[tuple[str, dict[str, Any]]] = [
     *[("gymnasium", {"autoreset": mode}) for mode in ("same_step", "next_step", "disabled")],
     ("gymnasium", {"agents": "rows", "copy": False}),
     *[(api, {}) for api in ("single", "sb3", "parallel", "aec", "dm", "gym", "gym21", "pool")],
+    *[("parallel_vector", {"autoreset": mode}) for mode in ("same_step", "disabled")],
     ("pool", {"batch_size": 2}),
 ]
 PACKAGES = {"parallel": "pettingzoo", "aec": "pettingzoo", "sb3": "stable_baselines3", "dm": "dm_env"}
@@ -51,7 +52,8 @@ def stepped(env: Any, number: int) -> Any:
     if hasattr(env, "possible_agents"):
         if not env.agents:
             return env.reset()
-        return env.step(dict.fromkeys(env.agents, number % 5))
+        envs = (env.num_envs,) if hasattr(env, "num_envs") else ()
+        return env.step({agent: np.full(envs, number % 5) for agent in env.agents})
     if hasattr(env, "recv"):
         if env.is_async:
             *_, infos = received = env.recv()
@@ -168,7 +170,7 @@ def parts_of(space: Any) -> list[Any]:
     return [space, *(part for each in getattr(space, "spaces", {}).values() for part in parts_of(each))]
 
 
-@pytest.mark.parametrize("api", ["gymnasium", "single", "sb3", "parallel", "aec", "gym", "pool"])
+@pytest.mark.parametrize("api", ["gymnasium", "single", "sb3", "parallel", "aec", "parallel_vector", "gym", "pool"])
 def test_no_two_envs_and_no_two_agents_share_a_space(api: str) -> None:
     env, other = made(api, "particles_spread"), made(api, "particles_spread")
     found = [part for each in (env, other, copy.deepcopy(env)) for space in spaces_of(each) for part in parts_of(space)]

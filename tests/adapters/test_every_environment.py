@@ -37,7 +37,7 @@ def test_an_env_of_a_batch_is_the_single_env_of_its_seed(name: str, params: dict
     world = made(name, params, NUM_ENVS, "next_step")
     first, *others = world.groups.values()
     if any((group.observation, group.action) != (first.observation, first.action) for group in others):
-        with pytest.raises(DeclarationError, match="use api='parallel' or the World itself"):
+        with pytest.raises(DeclarationError, match="use api='parallel_vector' or the World itself"):
             VectorEnv(world)
         return
     ours: Any = VectorEnv(world, agents="axis" if world.num_agents > 1 else "auto")

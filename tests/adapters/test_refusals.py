@@ -57,7 +57,7 @@ def test_groups_unlike_each_other(see: int, act: int, what: str) -> None:
     toy = World(environment(None, groups=groups, phases=[], resets=[]), 2, "cpu", num_workers=1)
     assert refusal(DeclarationError, lambda: VectorEnv(toy)) == (
         f"Toy: groups 'wolf' and 'sheep' {what}, which a VectorEnv cannot express; use "
-        "api='parallel' or the World itself"
+        "api='parallel_vector' or the World itself"
     )
 
 
@@ -78,7 +78,8 @@ def test_what_is_no_world(protocol: Any) -> None:
 @pytest.mark.parametrize("protocol", [protocol for protocol in PROTOCOLS.values() if protocol.one_env])
 def test_protocols_of_one_env(protocol: Any) -> None:
     assert refusal(DeclarationError, lambda: made(api=protocol.name)) == (
-        f"api='{protocol.name}' is one env: num_envs=8, expected 1; many envs are api='gymnasium'"
+        f"api='{protocol.name}' is one env: num_envs=8, expected 1; "
+        f"many envs are api='{'parallel_vector' if protocol.name in ('parallel', 'aec') else 'gymnasium'}'"
     )
 
 

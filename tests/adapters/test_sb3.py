@@ -168,7 +168,7 @@ def test_refusals() -> None:
     )
     assert refusal(DeclarationError, lambda: Sb3VecEnv(absences(autoreset="same_step"))) == (
         "Toy: groups 'wolf' and 'sheep' see different things, which a VectorEnv cannot express; use "
-        "api='parallel' or the World itself"
+        "api='parallel_vector' or the World itself"
     )
     env.close()
     assert refusal(StoreError, lambda: env.step(zeros)) == "the env is closed"

@@ -39,7 +39,7 @@ def ends_in_both_ways(**options: Any) -> tuple[World, int]:
     return World(get_environment("cartpole")(episode_length=steps), 1, "cpu", **made), steps
 
 
-def absences(**options: Any) -> World:
+def absences(num_envs: int = 1, **options: Any) -> World:
     """Two unlike groups; the sheep is there in even steps only, and may not take its second action."""
 
     @masked_phase
@@ -53,7 +53,7 @@ def absences(**options: Any) -> World:
     groups = [Group("wolf", 1, Box(-9, 9, (2,)), Discrete(3)), Group("sheep", 1, Box(-9, 9, (4,)), Discrete(2))]
     made = World(
         environment(None, [Array("unused", "float32")], groups=groups, phases=[act], resets=[start]),
-        *(1, "cpu"),
+        *(num_envs, "cpu"),
         **{"num_workers": 1, "check_actions": True, "autoreset": "disabled", **options},
     )
     made.request("agent_mask")

@@ -1,8 +1,11 @@
 // What is hard to read on a page at its present width: words broken inside, narrow columns of tables that do not scroll,
-// text that is cut off, and a page that scrolls sideways.
+// text that is cut off, pictures without a text, and a page that scrolls sideways.
 () => {
   const found = [], root = document.documentElement, content = document.querySelector(".md-content");
   if (root.scrollWidth > root.clientWidth) found.push(`the page scrolls sideways by ${root.scrollWidth - root.clientWidth} px`);
+  for (const picture of content.querySelectorAll("img")) {
+    if (!picture.alt.trim()) found.push(`a picture without a text: ${picture.getAttribute("src")}`);
+  }
   const above = function* (element) {
     for (; element && element !== document.body; element = element.parentElement) yield element;
   };

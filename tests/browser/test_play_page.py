@@ -14,11 +14,10 @@ import pytest
 pytest.importorskip("warpworld.cli.local_server", reason="no uvicorn here: pip install 'warpworld[board]'")
 
 from tests.browser.opening import OpenPage
-from tests.cli.play.named_worlds import Twofold, Walkers, game_of
+from tests.cli.play.named_worlds import Twofold, Walkers, game_of, saved
 from warpworld.cli.local_server import served
 from warpworld.cli.play.app import make_app
 from warpworld.cli.play.game import Game
-from warpworld.cli.play.game_data import game_data
 from warpworld.cli.play.others import find_others
 from warpworld.cli.play.saving import Folder, replay_of
 from warpworld.config import load_config
@@ -40,8 +39,8 @@ class Served:
 
     def actions(self, group: str) -> list[int]:
         """First parts of the actions that the person has taken."""
-        data = game_data(self.game.world, self.game.steps, self.game.seat)
-        return np.atleast_1d(data[f"actions_{group}"][:, self.game.seat.index, 0]).tolist()
+        actions = saved(self.game)[f"{group}/actions"][:, self.game.seat.index]
+        return actions.reshape(len(actions), -1)[:, 0].tolist()
 
 
 @contextmanager
@@ -172,8 +171,7 @@ def test_both_parts_of_an_action(open_page: OpenPage) -> None:
         steps(page, taken(page) + 4)
         page.keyboard.press("Escape")
         page.wait_for_timeout(200)
-        data = game_data(found.game.world, found.game.steps, found.game.seat)
-        assert data["actions_left"][-1, 0].tolist() == [1, 2]
+        assert saved(found.game)["left/actions"][-1, 0].tolist() == [1, 2]
 
 
 def test_the_pace_can_be_chosen(walkers: Served, open_page: OpenPage) -> None:
@@ -284,7 +282,7 @@ def test_games_are_saved_from_the_page(board: Served, open_page: OpenPage, tmp_p
         download.value.save_as(tmp_path / f"game.{ending}")
     assert '"timestep":[0,1,2' in read_replay(tmp_path / "game.html")
     with np.load(tmp_path / "game.npz") as data:
-        assert data["actions_first"][0, 0, 0] == 4
+        assert data["first/actions"][0, 0] == 4
 
 
 def test_the_page_names_what_was_saved(open_page: OpenPage, tmp_path: Path) -> None:

@@ -124,11 +124,12 @@ def test_what_is_hard_to_read_is_found(open_page: OpenPage, tmp_path: Path) -> N
         "<table><tr><td>one<td>two</table>"
         "<div style='overflow: hidden; width: 2em'><p>unreadable</p></div>"
         "<div style='overflow: auto; width: 2em'><table><tr><td>threescore<td>four</table></div>"
-        "<div style='width: 500px'>wide</div></div>"
+        "<div style='width: 500px'>wide</div><img src='data:,'></div>"
     )
     (faults,) = hard_to_read(open_page, [page], tmp_path).values()
     assert [fault.partition(":")[0].rstrip("0123456789 px") for fault in faults] == [
         "the page scrolls sideways by",
+        "a picture without a text",
         *["a column of"] * 2,
         "a broken word",
         "a cut word",

@@ -105,6 +105,17 @@ def test_mistakes_about_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert names(run.path) == before
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder here that refuses files")
+def test_a_folder_that_cannot_be_written_is_found_before_anything_is_played(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir("/proc")
+    monkeypatch.setattr("warpworld.report.record_run", lambda *_, **__: pytest.fail("it was played"))
+    assert main(["watch", "--pretrained", "connect_four"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "folder '/proc' cannot be written: " in line and line.endswith("name another one with its option")
+
+
 def test_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = run_of(Plain, tmp_path / "a"), run_of(Drawn, tmp_path / "b")
     assert main(["report", "--replay", str(first.path)]) == 0

@@ -152,6 +152,24 @@ def test_players_who_wait_for_their_turn_teach_nothing(tmp_path: Path) -> None:
     assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
 
 
+def test_a_game_that_was_saved_by_hand_is_data(tmp_path: Path) -> None:
+    from tests.cli.play.named_worlds import Walkers, game_of
+    from warpworld.cli.play.game_data import data_of
+
+    game, data = game_of(Walkers, "right", length=40), tmp_path / "game.npz"
+    while not game.has_ended:
+        game.step([1])
+    data.write_bytes(data_of(game))
+    right = {"algorithm": "ppo", "num_minibatches": 1, "initial_data": str(data), "initial_epochs": 60}
+    settings: dict[str, Any] = {
+        "name": f"{Walkers.__module__}:Walkers",
+        "trainer": {"num_envs": 2, "num_steps": 4, "total_env_steps": 80, "device": "cpu"},
+        "policy": {"right": right, "left": {"algorithm": "random"}},
+    }
+    cloned = policy_of(config_from_dict(settings), "right")
+    assert cloned.act(np.full((4, 1), 30.0, np.float32), greedy=True).tolist() == [1] * 4
+
+
 def refuse(run: RunConfig, message: str) -> None:
     with pytest.raises(RunError, match=message):
         Trainer(run)

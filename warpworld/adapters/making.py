@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from warpworld.adapters.dm import DmEnv
     from warpworld.adapters.old_gym import Gym21, Gym26
     from warpworld.adapters.parallel import ParallelEnv
+    from warpworld.adapters.parallel_vector import ParallelVectorEnv
     from warpworld.adapters.pools import AnyPool
     from warpworld.adapters.sb3 import Sb3VecEnv
     from warpworld.adapters.single import Env
@@ -48,6 +49,10 @@ def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["gymnasium
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["single"], **params: Any) -> Env: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["parallel"], **params: Any) -> ParallelEnv: ...
+@overload
+def make(
+    name: _Name = None, num_envs: _Count = None, *, api: Literal["parallel_vector"], **params: Any
+) -> ParallelVectorEnv: ...
 @overload
 def make(name: _Name = None, num_envs: _Count = None, *, api: Literal["dm"], **params: Any) -> DmEnv: ...
 @overload
@@ -143,8 +148,7 @@ def _num_envs(given: int | None, protocol: Protocol, trainer: TrainerConfig | No
 
 def _settings(name: str | None, config: str | Path | None, overrides: Iterable[str]) -> RunConfig | None:
     """The configuration that is asked for, or the packaged one of the environment's name; None if there is none."""
-    from warpworld.config import load_config
-    from warpworld.packaged import packaged_configs
+    from warpworld.config import load_config, packaged_configs
 
     if (name is None) == (config is None):
         raise DeclarationError("make(): pass the name of an environment or config=, not both")

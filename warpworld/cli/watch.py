@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +47,10 @@ def _watch(arguments: argparse.Namespace) -> int:
     from warpworld.drawing import make_folder
     from warpworld.report import write_gif, write_mp4, write_replay
 
-    folder, recording = _watched(arguments)
-    folder = make_folder(Path(arguments.output)) if arguments.output else folder
+    # where it is written, which is checked before anything is played
+    folder, record = _watched(arguments)
+    folder = make_folder(Path(arguments.output) if arguments.output else folder)
+    recording = record()
     # facts about the recording
     print(f"{recording.title}, {recording.about}: {_length(recording)}")
     if not recording.drawn:
@@ -60,8 +64,8 @@ def _watch(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
-    """Recording that `watch` shows, and its folder: the run's, or the working folder for a config."""
+def _watched(arguments: argparse.Namespace) -> tuple[Path, Callable[[], Recording]]:
+    """Folder of what `watch` shows, the run's or the working folder for a config; and the function that records it."""
     from warpworld.report import record_random, record_run
     from warpworld.runs import Run, found_folder
 
@@ -76,8 +80,8 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     if Path(name).is_dir() or not (name in packaged_configs() or Path(name).is_file()):
         run = Run.open(found_folder(name, packaged_configs()))
         how = arguments.episodes, arguments.seed, arguments.greedy, arguments.checkpoint
-        recording = record_run(run, overrides, *how, steps=arguments.steps, simulations=arguments.simulations)
-        return run.output_folder, recording
+        limits = {"steps": arguments.steps, "simulations": arguments.simulations}
+        return run.output_folder, partial(record_run, run, overrides, *how, **limits)
     # a config, with random actions
     if arguments.checkpoint is not None or arguments.greedy or arguments.simulations is not None:
         options = "--checkpoint, --greedy and --simulations"
@@ -85,7 +89,7 @@ def _watched(arguments: argparse.Namespace) -> tuple[Path, Recording]:
     from warpworld.config import load_config
 
     config = load_config(name, overrides)
-    return Path(), record_random(config, arguments.episodes, arguments.seed, steps=arguments.steps)
+    return Path(), partial(record_random, config, arguments.episodes, arguments.seed, steps=arguments.steps)
 
 
 def _length(recording: Recording) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,13 +37,18 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def make_folder(path: Path) -> Path:
-    """Make a folder, and those that it lies in, where there is none.
+    """Make a folder, and those that it lies in, where there is none, before what it is for is done.
 
     Raises:
-        RunError: it cannot be made.
+        RunError: it cannot be made, or no file can be made in it.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunError(f"folder '{path}' cannot be made: {error.strerror or error}") from error
+    try:
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        where = f"folder '{path.resolve()}' cannot be written"
+        raise RunError(f"{where}: {error.strerror or error}; name another one with its option") from error
     return path

@@ -24,16 +24,16 @@ def draw(results: Results, path: Path) -> None:
         path: the PNG.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with figure(path, 10.0, 4.0, dpi=150) as drawn:
-        axes = drawn.subplots(1, len(PANELS))
+    with figure(path, 6.4, 8.0, dpi=150) as drawn:
+        axes = drawn.subplots(len(PANELS), 1)
         for axis, (whose, random, title) in zip(axes, PANELS, strict=True):
             for i, name in enumerate(ARMS):
                 if name in results and results[name][random] is not None:
                     _draw_arm(axis, name, results[name], whose, random, _style(name, i))
             axis.axhline(1.0, color=ROLES["muted"][0], linewidth=0.8)
             axis.axhline(GOOD, color=ROLES["muted"][0], linewidth=0.8, linestyle=":")
-            axis.set(title=f"hits, times a random agent's, {title}", xlabel="seconds of a core")
-        drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside right center")
+            axis.set(title=title, xlabel="seconds of a core", ylabel="hits, times a random agent's")
+        drawn.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
 
 def _style(name: str, index: int) -> dict[str, Any]:

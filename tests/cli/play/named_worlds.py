@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from gymnasium.spaces import Box, Discrete, MultiDiscrete
 
 from tests.report.recorded_worlds import SPACE, Drawn, Masked, Plain, config_of
 from warpworld.cli.play.game import Game
+from warpworld.cli.play.game_data import data_of
 from warpworld.cli.play.others import find_others
 from warpworld.environment import Environment, Group
 
@@ -56,3 +58,9 @@ def game_of(cls: type[Environment], seat: str | None = None, **env: Any) -> Game
     """A game whose other agents act at random."""
     config = config_of(cls, **env)
     return Game(config, find_others(config, "random"), seat)
+
+
+def saved(game: Game) -> dict[str, np.ndarray]:
+    """The arrays of the game's file."""
+    with np.load(io.BytesIO(data_of(game))) as data:
+        return dict(data)

@@ -152,7 +152,7 @@ def test_the_game_so_far_as_files(server: Server, tmp_path: Path) -> None:
     status, headers, arrays = server.ask("/game.npz")
     assert status == 200 and headers["Content-Disposition"].endswith('Walkers-1.npz"')
     with np.load(io.BytesIO(arrays)) as data:
-        assert data["actions_right"].ravel().tolist() == [1]
+        assert data["right/actions"].ravel().tolist() == [1]
 
 
 def test_games_that_end_are_saved(tmp_path: Path) -> None:

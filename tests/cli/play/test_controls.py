@@ -10,9 +10,10 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
 
 from tests.cli.play.named_worlds import Walkers
 from tests.report.recorded_worlds import SPACE
+from warpworld import World
 from warpworld.cli.play.controls import Head, heads_of
 from warpworld.cli.play.seats import find_seat
-from warpworld.environment import Group, placed_groups
+from warpworld.environment import Group, get_environment, placed_groups
 from warpworld.errors import RunError
 
 pytestmark = pytest.mark.cpu_backend
@@ -61,6 +62,45 @@ def test_actions_that_cannot_be_played(action: Any, names: Any, message: str) ->
     with pytest.raises(RunError) as raised:
         heads(action, names)
     assert str(raised.value).startswith("Walkers: group 'a': ") and message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["chain", "coins", "epidemic", "hide_and_seek", "recall", "signalling", "switch_riddle"]
+)
+def test_packaged_environments_can_be_played(name: str) -> None:
+    environment = get_environment(name)()
+    for group in environment.groups():
+        for head in heads_of(environment, group):
+            assert len(set(head.names)) == len(head.names) and head.keys.count("") <= 1, head
+
+
+@pytest.mark.parametrize("army", ["red", "blue"])
+def test_battle_s_keys_move_on_the_map_as_they_say(army: str) -> None:
+    """Red's and blue's actions mirror each other, and pictures do not."""
+    environment = get_environment("battle")(army_size=1)
+    world = World(environment, 1, "cpu", num_workers=1)
+    world.reset()
+    (head,) = heads_of(environment, world.groups[army])
+    assert head.rests and head.names[head.keys.index("")] == "stay"
+    side = world.data.array("cells").shape[0] ** 0.5
+    for key, (x, y) in {"left": (-1, 0), "up+right": (1, -1), "k": (0, 2), "j": (-2, 0)}.items():
+        before = int(world["place"][0, world.groups[army].first])
+        world["actions"][0, :] = head.keys.index("")  # both armies' tables have it in the same place
+        world["actions"][0, world.groups[army].first] = head.keys.index(key)
+        world.step()
+        assert int(world["place"][0, world.groups[army].first]) - before == x + y * side, key
+
+
+def test_another_library_s_env_cannot_be_played() -> None:
+    from warpworld.adapters.external.external import External
+
+    environment = External(id="CartPole-v1")
+    with pytest.raises(RunError) as raised:
+        heads_of(environment, environment.groups()[0])
+    assert str(raised.value) == (
+        "external: group 'agent': another library's env gives its actions no names or keys, so it cannot be played; "
+        "expected a packaged environment with names, such as tag_gridworld, or one of your own: docs/play.md"
+    )
 
 
 # ---- the agent that is played ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from tests.cli.play.named_worlds import Leaving, Strips, Twofold, Walkers, game_of
+from tests.cli.play.named_worlds import Leaving, Strips, Twofold, Walkers, game_of, saved
 from warpworld.cli.play import game as game_module
 from warpworld.cli.play.game import Game
-from warpworld.cli.play.game_data import game_data
 from warpworld.cli.play.others import Other, find_others
-from warpworld.cli.play.saving import Folder, data_of, replay_of
+from warpworld.cli.play.saving import Folder, replay_of
 from warpworld.config import config_from_dict, load_config
 from warpworld.errors import RunError
 from warpworld.report import read_replay
@@ -36,9 +36,9 @@ def test_the_persons_action_takes_the_place_of_the_groups_player() -> None:
     game = game_of(Walkers, "left:1", length=40)
     for choice in (1, 0) * 20:
         game.step([choice])
-    actions = game_data(game.world, game.steps, game.seat)["actions_left"]
-    assert actions[:, 1, 0].tolist() == [1, 0] * 20
-    assert set(actions[:, 0, 0].tolist()) == {0, 1}  # the other agent of the group acts at random
+    actions = saved(game)["left/actions"]
+    assert actions[:, 1].tolist() == [1, 0] * 20
+    assert set(actions[:, 0].tolist()) == {0, 1}  # the other agent of the group acts at random
 
 
 def test_choices_stand_for_the_values_of_each_part() -> None:
@@ -171,19 +171,16 @@ def test_data_has_the_stores_names_and_the_groups() -> None:
     game = game_of(Walkers, "right")
     for _ in range(3):
         game.step([1])
-    data = game_data(game.world, game.steps, game.seat)
-    groups = [f"{what}_{group}" for group in ("left", "right") for what in ("observations", "actions", "rewards")]
-    assert set(data) == {*groups, "terminated", "truncated", "played"}
-    assert {name: data[name].shape for name in groups[:3]} == {
-        "observations_left": (4, 2, 1),
-        "actions_left": (3, 2, 1),
-        "rewards_left": (3, 2),
-    }
-    assert data["observations_right"].ravel().tolist() == [20.0, 21.0, 22.0, 23.0]  # before the env was reset
-    assert data["rewards_right"].ravel().tolist() == [21.0, 22.0, 23.0]
-    assert data["actions_right"].ravel().tolist() == [1, 1, 1]
-    assert (data["terminated"].tolist(), data["truncated"].tolist()) == ([False, False, True], [False] * 3)
-    assert data["played"] == 2
+    data = saved(game)
+    kinds = ("observations", "actions", "rewards", "terminated", "truncated")
+    arrays = {f"{group}/{kind}" for group in ("left", "right") for kind in kinds}
+    assert set(data) == {*arrays, "lengths", "envs", "about"}
+    assert [data[f"left/{kind}"].shape for kind in kinds] == [(4, 2, 1), *[(3, 2)] * 4]
+    assert data["right/observations"].ravel().tolist() == [20.0, 21.0, 22.0, 23.0]  # before the env was reset
+    assert data["right/rewards"].ravel().tolist() == [21.0, 22.0, 23.0]
+    assert data["right/actions"].ravel().tolist() == [1, 1, 1]
+    assert data["right/terminated"].ravel().tolist() == [False, False, True] and not data["right/truncated"].any()
+    assert data["lengths"].tolist() == [3]
 
 
 def test_games_are_saved_as_replays_and_as_arrays(tmp_path: Path) -> None:
@@ -198,7 +195,14 @@ def test_games_are_saved_as_replays_and_as_arrays(tmp_path: Path) -> None:
         assert '"episode":[1,1,1,1]' in text and '"actions":["wait","go"]' in text
         assert f"right: played by hand; left: random actions; seed 0, episode {number}" in text
         with np.load(npz) as data:
-            assert data["rewards_right"].shape == (3, 1)
+            assert data["right/rewards"].shape == (3, 1)
+            assert json.loads(str(data["about"])) == {
+                "environment": game.title,
+                "seed": 0,
+                "episode": number,
+                "played": {"group": "right", "index": 0, "agent": 2},
+                "others": ["left: random actions"],
+            }
         game.again()
 
 
@@ -206,7 +210,10 @@ def test_an_unfinished_game_can_be_saved() -> None:
     game = game_of(Walkers, "right")
     game.step([1])
     assert "played by hand" in replay_of(game)
-    assert data_of(game)[:2] == b"PK"
+    assert (saved(game)["lengths"].tolist(), saved(game)["right/terminated"].tolist()) == ([1], [[False]])
+    begun = saved(game_of(Walkers, "right"))
+    assert (begun["lengths"].tolist(), begun["right/observations"].shape) == ([0], (1, 1, 1))
+    assert begun["right/actions"].shape == begun["right/rewards"].shape == (0, 1)
 
 
 def test_long_games_are_kept_in_part(monkeypatch: pytest.MonkeyPatch) -> None:

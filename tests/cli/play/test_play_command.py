@@ -55,7 +55,10 @@ def test_a_game_is_served_until_it_is_interrupted(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["cartpole", "--as", "agnet"], "--as agnet: there is no group 'agnet'. Did you mean 'agent'? Groups: agent"),
-        (["recall"], "recall: group 'agent': actions have no names, expected action_names and action_keys of a"),
+        (
+            ["particles_reference"],
+            "particles_reference: group 'agent': actions have no names, expected action_names and action_keys of a",
+        ),
         (["cartpole", "--greedy"], "--greedy and --checkpoint are for policies of a run: name one with --policy RUN"),
         (["cartpole", "--checkpoint", "3"], "--greedy and --checkpoint are for policies of a run"),
         (["cartpole", "--policy", "nowhere"], "'nowhere' does not exist, expected a run folder."),

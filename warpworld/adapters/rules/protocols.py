@@ -23,6 +23,7 @@ class Protocol:
         autoresets: the ways to reset that it can speak of; the first is the usual one.
         one_env: whether it speaks of one env only.
         package: what must be installed for it.
+        of_many: of one env: the protocol that has many.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Protocol:
     autoresets: tuple[Autoreset, ...] = ("disabled",)
     one_env: bool = False
     package: str = "gymnasium"
+    of_many: str = "gymnasium"
 
     def spoken_by(self, world: World, **options: Any) -> Any:
         """The adapter of a world; errors as of ``load``, and the adapter's own."""
@@ -63,9 +65,8 @@ class Protocol:
         if not isinstance(world, World):
             raise DeclarationError(f"api='{self.name}' wraps a World, not {world!r}")
         if self.one_env and world.num_envs != 1:
-            raise DeclarationError(
-                f"api='{self.name}' is one env: num_envs={world.num_envs}, expected 1; many envs are api='gymnasium'"
-            )
+            given, many = f"num_envs={world.num_envs}", f"api='{self.of_many}'"
+            raise DeclarationError(f"api='{self.name}' is one env: {given}, expected 1; many envs are {many}")
         if world.autoreset not in self.autoresets:
             expected = " or ".join(map(repr, self.autoresets))
             raise DeclarationError(f"api='{self.name}': autoreset='{world.autoreset}', expected {expected}")
@@ -77,8 +78,15 @@ PROTOCOLS = {
         Protocol("world", "", ("same_step", "next_step", "disabled")),
         Protocol("gymnasium", "warpworld.adapters.vector:VectorEnv", ("next_step", "same_step", "disabled")),
         Protocol("single", "warpworld.adapters.single:Env", one_env=True),
-        Protocol("parallel", "warpworld.adapters.parallel:ParallelEnv", one_env=True, package="pettingzoo"),
-        Protocol("aec", "warpworld.adapters.parallel:aec_env", one_env=True, package="pettingzoo"),
+        Protocol(
+            "parallel", "warpworld.adapters.parallel:ParallelEnv", ("disabled",), True, "pettingzoo", "parallel_vector"
+        ),
+        Protocol(
+            "parallel_vector",
+            "warpworld.adapters.parallel_vector:ParallelVectorEnv",
+            ("next_step", "same_step", "disabled"),
+        ),
+        Protocol("aec", "warpworld.adapters.parallel:aec_env", ("disabled",), True, "pettingzoo", "parallel_vector"),
         Protocol("dm", "warpworld.adapters.dm:DmEnv", ("next_step",), package="dm_env"),
         Protocol("gym", "warpworld.adapters.old_gym:Gym26", one_env=True),
         Protocol("gym21", "warpworld.adapters.old_gym:Gym21", one_env=True),

@@ -204,6 +204,6 @@ def _agents_are_rows(world: World, agents: str) -> bool:
             what = "see different things" if sees else "act in different ways"
             raise DeclarationError(
                 f"{world.environment.name}: groups '{first.name}' and '{group.name}' {what}, which a VectorEnv cannot "
-                "express; use api='parallel' or the World itself"
+                "express; use api='parallel_vector' or the World itself"
             )
     return agents == "rows" or (agents == "auto" and (bool(others) or world.num_agents == 1))

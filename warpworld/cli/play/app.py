@@ -14,8 +14,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from warpworld.cli.play.game import Game
+from warpworld.cli.play.game_data import data_of
 from warpworld.cli.play.play_page import play_page, play_script, play_style
-from warpworld.cli.play.saving import Folder, data_of, file_name, replay_of
+from warpworld.cli.play.saving import Folder, file_name, replay_of
 from warpworld.errors import RunError
 
 MOST_BYTES = 4096  # of a request's body

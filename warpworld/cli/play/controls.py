@@ -46,6 +46,11 @@ def heads_of(environment: Environment, group: Group) -> tuple[Head, ...]:
     """
     where = f"{environment.name}: group '{group.name}'"
     names, keys = names_of_heads(group), keys_of_heads(group)
+    if not names and environment.name == "external":
+        raise RunError(
+            f"{where}: another library's env gives its actions no names or keys, so it cannot be played; expected a "
+            "packaged environment with names, such as tag_gridworld, or one of your own: docs/play.md"
+        )
     if not names:
         hint = "of a Dict or Tuple cannot be played" if is_nested(group.action) else "have no names"
         raise RunError(

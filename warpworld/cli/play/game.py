@@ -38,6 +38,7 @@ class Game:
         seat: of the person.
         heads: what the person chooses from.
         world: with one env.
+        seed: of the env and of the actions drawn.
 
     Args:
         config: of the environment.
@@ -57,7 +58,7 @@ class Game:
         self.seat: Seat = find_seat(placed_groups(environment), wanted)
         self.heads = heads_of(environment, self.seat.group)
         self.world = build_world(config, num_envs=1, seed=seed)
-        self._others, self._seed = others, seed
+        self._others, self.seed = others, seed
         self._actors = [actor_of(self.world, name, other.player, other.greedy) for name, other in others.items()]
         self._stepping = Stepping(self.world, self._actors)
         self.world.reset()
@@ -237,7 +238,7 @@ class Game:
         """The episode so far, as a replay shows it."""
         who = "; ".join([f"{self.seat.name}: played by hand", *self.others()])
         steps = [_first_episode(step) for step in self._kept]
-        return recording_of(self.world, steps, self.title, f"{who}; seed {self._seed}, episode {self.episode}")
+        return recording_of(self.world, steps, self.title, f"{who}; seed {self.seed}, episode {self.episode}")
 
 
 def _first_episode(step: Step) -> Step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warpworld.cli.play.game_data import game_data, npz_of
+from warpworld.cli.play.game_data import data_of
 from warpworld.drawing import make_folder, write_whole
 from warpworld.report import replay_page_of, replay_text
 
@@ -17,11 +17,6 @@ def replay_of(game: Game) -> str:
     """The page that plays the episode so far, as ``warpworld watch`` writes such pages."""
     recording = game.recording()
     return replay_page_of(recording.title, replay_text(recording)) + "\n"
-
-
-def data_of(game: Game) -> bytes:
-    """The episode so far as an ``.npz`` file, see ``game_data``."""
-    return npz_of(game_data(game.world, game.steps, game.seat))
 
 
 def file_name(game: Game) -> str:

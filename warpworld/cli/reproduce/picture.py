@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warpworld.cli.reproduce.results import Results, TaskResult
-from warpworld.cli.reproduce.sections import Table, Task
+from warpworld.cli.reproduce.sections import Judged, Table, Task
 from warpworld.drawing import INK, SERIES, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PER_ROW = 4
+PER_ROW = 2  # panels, so that they can be read on a phone
 
 
 def draw_table(table: Table, results: Results, title: str, path: Path) -> Path:
@@ -33,17 +33,25 @@ def draw_table(table: Table, results: Results, title: str, path: Path) -> Path:
     names = [name for name in table.tasks if name in results.tasks]
     across = min(PER_ROW, len(names))
     down = -(-len(names) // across)
-    with figure(path, 3.2 * across, 2.8 * down, title) as drawn:
+    measured = _measured(table.judged)
+    with figure(path, 3.2 * across, 2.6 * down, title) as drawn:
         axes = drawn.subplots(down, across, squeeze=False).flat
         for name in names:
             axis = next(axes)
-            axis.set(title=name, xlabel="million env steps")
+            axis.set(title=name, xlabel="million env steps", ylabel=measured)
             _draw_task(axis, table.tasks[name], results.tasks[name])
             if table.judged.lower_is_better:  # scores that fall towards 0
                 axis.set_yscale("log")
         for axis in axes:
             axis.set_visible(False)
     return path
+
+
+def _measured(judged: Judged) -> str:
+    """What the axis of scores says: a metric of the environment or of the policies, or the return of a policy."""
+    kind, _, name = judged.metric.rpartition("/")
+    how = "sum of agents" if judged.agents == "sum" else "mean of agents"
+    return name.replace("_", " ") if kind else f"return, {how}"
 
 
 def _draw_task(axis: Axes, task: Task, result: TaskResult) -> None:

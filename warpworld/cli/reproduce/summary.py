@@ -145,7 +145,8 @@ def markdown(table: Table, results: Results | None, picture: Path | None = None)
     if together:
         yield f"{together}\n"
     if picture is not None:
-        yield f"![Scores while learning, a line for each seed]({picture.as_posix()})\n"
+        name = picture.stem.removeprefix("scoreboard-")
+        yield f"![Scores on {name} while learning, a line for each seed]({picture.as_posix()})\n"
     for name, source in table.sources.items():
         facts = [f"{source.by}.", f"On {source.hardware}." if source.hardware else ""]
         facts += [f"Read {source.read}." if source.read else "", f"Rules: {source.rules}."]

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,48 +17,16 @@ from gymnasium.vector.utils import batch_space
 
 from warpworld.environment import Group
 from warpworld.trainers.from_python import Episode
+from warpworld.trainers.from_python.episode_arrays import KINDS, arrays_of_group, npz_of
 
 Writer = Callable[[Sequence[Episode], Sequence[Group], Mapping[str, Any], Path], str]
-KINDS = ("observations", "actions", "rewards", "terminated", "truncated", "agent_mask", "action_mask")
-
-
-def _leaves(name: str, nested: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """Each array in dicts and tuples, with the path that leads to it."""
-    if isinstance(nested, Mapping):
-        for key, part in nested.items():
-            yield from _leaves(f"{name}/{key}", part)
-    elif isinstance(nested, tuple):
-        for i, part in enumerate(nested):
-            yield from _leaves(f"{name}/{i}", part)
-    else:
-        yield name, nested
-
-
-def _of_group(episode: Episode, group: str) -> dict[str, np.ndarray]:
-    """The arrays of a group by their paths, such as ``observations`` or ``observations/position``."""
-    kept = {kind: getattr(episode, kind) for kind in KINDS}
-    return {
-        path: array for kind, groups in kept.items() if group in groups for path, array in _leaves(kind, groups[group])
-    }
 
 
 # ---- npz -------------------------------------------------------------------------------------------------------------
 def write_npz(episodes: Sequence[Episode], groups: Sequence[Group], about: Mapping[str, Any], target: Path) -> str:
-    """Write one file with an array ``GROUP/KIND`` for each group and kind, episodes one after the other.
-
-    ``lengths`` (episodes,) has each one's steps, and observations one more each; ``about`` is JSON text.
-    """
-    arrays: dict[str, np.ndarray] = {
-        "about": np.array(json.dumps(about)),
-        "lengths": np.array([len(episode) for episode in episodes]),
-        "envs": np.array([episode.env for episode in episodes]),
-    }
-    for group in groups:
-        parts = [_of_group(episode, group.name) for episode in episodes]
-        arrays |= {f"{group.name}/{path}": np.concatenate([part[path] for part in parts]) for path in parts[0]}
+    """Write one file of all episodes, see ``npz_of``."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("wb") as file:
-        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # of names that are no identifiers
+    target.write_bytes(npz_of(episodes, groups, about))
     return f"numpy.load({str(target)!r})"
 
 
@@ -74,7 +42,7 @@ def write_parquet(episodes: Sequence[Episode], groups: Sequence[Group], about: M
 
     target.mkdir(parents=True)
     for group in groups:
-        parts = [_of_group(episode, group.name) for episode in episodes]
+        parts = [arrays_of_group(episode, group.name) for episode in episodes]
         shapes = {path: list(array.shape[2:]) for path, array in parts[0].items()}
         steps = [np.arange(len(episode) + 1) for episode in episodes]
         columns: dict[str, Any] = {

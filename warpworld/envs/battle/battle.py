@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -32,6 +32,13 @@ LARGEST_MAP = 1024
 MOST_SOLDIERS = MOST_AGENTS // 2  # of an army
 CHUNK = 16  # least length of a row of `circle`, as in battle.cu
 Finite = Annotated[float, Range()]
+
+
+# Keys by cells along x and y, which grow to the right and down.
+WALK_KEYS = {(0, 0): "", (-1, 0): "left", (1, 0): "right", (0, -1): "up", (0, 1): "down"}
+WALK_KEYS |= {(x, y): f"{WALK_KEYS[0, y]}+{WALK_KEYS[x, 0]}" for x in (-1, 1) for y in (-1, 1)}
+WALK_KEYS |= {(-2, 0): "j", (2, 0): "l", (0, -2): "i", (0, 2): "k"}
+STRIKE_KEYS = {(x, y): "qweasdzxc"[3 * (y + 1) + x + 1] for x in (-1, 0, 1) for y in (-1, 0, 1) if x or y}
 
 
 @register("battle")
@@ -75,7 +82,8 @@ class Battle(Environment):
         """Red on the left, blue on the right."""
         view, p = 2 * self.params.view_radius + 1, self.params
         seen, actions = Box(0, 255, (5, view, view), np.uint8), Discrete(len(self._reach()))
-        return [Group("red", p.army_size, seen, actions), Group("blue", p.army_size, seen, actions)]
+        red, blue = (_named(self._reach() * (ahead, 1, 1)) for ahead in (1, -1))
+        return [Group("red", p.army_size, seen, actions, **red), Group("blue", p.army_size, seen, actions, **blue)]
 
     def arrays(self) -> Sequence[Array]:
         """The map, the soldiers, how far actions reach and how armies start."""
@@ -162,6 +170,17 @@ class Battle(Environment):
         walls = np.full((self.params.map_size,) * 2, 255, np.uint8)
         walls[1:-1, 1:-1] = 0
         return np.pad(walls, self.params.view_radius).ravel()
+
+
+def _named(reach: np.ndarray) -> dict[str, Any]:
+    """Names of actions by what they do on the map, and keys, if every cell in reach has one."""
+    names, keys = [], []
+    for x, y, strikes in reach.tolist():
+        ways = [(abs(n), words[n > 0]) for n, words in ((y, ("up", "down")), (x, ("left", "right"))) if n]
+        parts = [f"{cells} {way}" if cells > 1 else way for cells, way in ways]
+        names.append(("strike " if strikes else "") + (" ".join(parts) or "stay"))
+        keys.append((STRIKE_KEYS if strikes else WALK_KEYS).get((x, y)))
+    return {"action_names": tuple(names), "action_keys": None if None in keys else tuple(keys)}
 
 
 def _circle(radius: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -32,7 +32,8 @@ class Chain(Environment):
 
     def groups(self) -> Sequence[Group]:
         """One agent, which sees its place as a one among zeros."""
-        return [Group("agent", 1, observation=Box(0.0, 1.0, (self.params.length,)), action=Discrete(2))]
+        names: Any = {"action_names": ("back to the first", "right"), "action_keys": ("left", "right")}
+        return [Group("agent", 1, observation=Box(0.0, 1.0, (self.params.length,)), action=Discrete(2), **names)]
 
     def arrays(self) -> Sequence[Array]:
         """Place of the agent."""

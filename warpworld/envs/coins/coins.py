@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -39,7 +39,8 @@ class Coins(Environment):
 
     def groups(self) -> Sequence[Group]:
         """The matcher and the hider, who see both coins of the round before."""
-        return [Group(player, 1, observation=Box(0.0, 1.0, (4,)), action=Discrete(2)) for player in PLAYERS]
+        names: Any = {"action_names": ("heads", "tails"), "action_keys": ("h", "t")}
+        return [Group(player, 1, observation=Box(0.0, 1.0, (4,)), action=Discrete(2), **names) for player in PLAYERS]
 
     def arrays(self) -> Sequence[Array]:
         """Arrays of the game: none, as players see all that there is."""

@@ -37,7 +37,8 @@ class DelayedReward(Environment):
         """One agent, which sees the cue as a one among zeros."""
         params = self.params
         seen = params.choices + (params.delay if params.show_pending else 0)
-        return [Group("agent", 1, observation=Box(0.0, 1.0, (seen,)), action=Discrete(params.choices))]
+        names = tuple(f"cue {cue + 1}" for cue in range(params.choices))
+        return [Group("agent", 1, Box(0.0, 1.0, (seen,)), Discrete(params.choices), action_names=names)]
 
     def arrays(self) -> Sequence[Array]:
         """The cue, and the rewards on their way."""

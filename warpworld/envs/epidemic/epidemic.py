@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
@@ -61,9 +61,12 @@ class Epidemic(Environment):
     def groups(self) -> Sequence[Group]:
         """The regions, then the government; the first five numbers that they see are the same."""
         p = self.params
+        strict = ("keep", *(f"strictness {level}" for level in range(1, p.levels + 1)))
+        paid = ("keep", *(f"subsidy {level}" for level in range(p.subsidies)))
+        own: Any = {"own_arrays": True}
         return [
-            Group("region", p.regions, Box(0.0, 1.0, (13,)), Discrete(1 + p.levels), own_arrays=True),
-            Group("government", 1, Box(0.0, 1.0, (9,)), Discrete(1 + p.subsidies), own_arrays=True),
+            Group("region", p.regions, Box(0.0, 1.0, (13,)), Discrete(1 + p.levels), action_names=strict, **own),
+            Group("government", 1, Box(0.0, 1.0, (9,)), Discrete(1 + p.subsidies), action_names=paid, **own),
         ]
 
     def arrays(self) -> Sequence[Array]:

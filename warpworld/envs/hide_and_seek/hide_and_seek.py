@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
@@ -25,6 +25,8 @@ CELLS, IN_ROOM = 27, 9  # in which bodies start, one in each
 LONG_WIDTH = 0.1  # metres, half the width of a long box
 MOST_LONG = {True: 3, False: 6}  # long boxes with one room and without, for which there are surely two free cells each
 LOCKED_BY = ("grid", "hider", "seeker")  # colours of boxes: free, or of the team that has locked them
+ACTIONS = ("left", "none", "right"), ("down", "none", "up"), ("let go", "hold"), ("nothing", "lock", "unlock")
+KEYS = ("left", "", "right"), ("down", "", "up"), ("", "space"), ("", "l", "u")
 Length = Annotated[float, Range(above=0, high=100)]
 
 
@@ -160,7 +162,8 @@ class HideAndSeek(Environment):
         seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
         state = "state" if p.central_critics else None
         sizes = {"hider": p.hiders, "seeker": p.seekers}
-        return [Group(name, number, seen, action, critic_input=state) for name, number in sizes.items()]
+        names: Any = {"action_names": ACTIONS, "action_keys": KEYS}
+        return [Group(name, number, seen, action, critic_input=state, **names) for name, number in sizes.items()]
 
     @property
     def _agents(self) -> int:

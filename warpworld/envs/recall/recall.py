@@ -32,9 +32,9 @@ class Recall(Environment):
 
     def groups(self) -> Sequence[Group]:
         """One agent, which names a cue in every step."""
-        return [
-            Group("agent", 1, observation=Box(0.0, 1.0, (self.params.cues + 1,)), action=Discrete(self.params.cues))
-        ]
+        cues = self.params.cues
+        names = tuple(f"cue {cue + 1}" for cue in range(cues))
+        return [Group("agent", 1, Box(0.0, 1.0, (cues + 1,)), Discrete(cues), action_names=names)]
 
     def arrays(self) -> Sequence[Array]:
         """Cue that the agent has to remember."""

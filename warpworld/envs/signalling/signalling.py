@@ -34,9 +34,12 @@ class Signalling(Environment):
     def groups(self) -> Sequence[Group]:
         """The sender, and the receiver."""
         states, signals = self.params.states, self.params.signals
+        sent, named = (
+            tuple(f"{what} {k + 1}" for k in range(n)) for what, n in (("signal", signals), ("state", states))
+        )
         return [
-            Group("sender", 1, Box(0.0, 1.0, (states,)), Discrete(signals), own_arrays=True),
-            Group("receiver", 1, Box(0.0, 1.0, (signals,)), Discrete(states), own_arrays=True),
+            Group("sender", 1, Box(0.0, 1.0, (states,)), Discrete(signals), own_arrays=True, action_names=sent),
+            Group("receiver", 1, Box(0.0, 1.0, (signals,)), Discrete(states), own_arrays=True, action_names=named),
         ]
 
     def arrays(self) -> Sequence[Array]:

@@ -36,7 +36,9 @@ class SwitchRiddle(Environment):
 
     def groups(self) -> Sequence[Group]:
         """Prisoners, who see whether they are in the room, and there whether the light is on."""
-        return [Group("prisoner", self.params.prisoners, observation=MultiBinary(2), action=Discrete(3))]
+        names, keys = ("nothing", "switch the light", "all have been here"), ("n", "space", "a")
+        size = self.params.prisoners
+        return [Group("prisoner", size, MultiBinary(2), Discrete(3), action_names=names, action_keys=keys)]
 
     def arrays(self) -> Sequence[Array]:
         """The prisoner in the room, the light, and those who have been there."""
