@@ -70,8 +70,10 @@ static void many_outputs(const Head& head, int rows, const float* x, float* outp
   product<Floats>(
       rows, x, layer.in_columns, 1, layer.shape.inputs, layer.transposed, layer.shape.outputs, layer.shape.outputs,
       [&](int c) { return load(layer.bias + c); },
-      [&](int r, int c, Vector value) {
-        for (int i = 0; i < lanes && c + i < head.outputs; i++) outputs[(c + i) * tile + r] = value[i];
+      [&](int row, int column, const auto& block) FUSED_WITHIN {
+        for_block(row, column, block, [&](int r, int c, Vector value) FUSED_WITHIN {
+          for (int i = 0; i < lanes && c + i < head.outputs; i++) outputs[(c + i) * tile + r] = value[i];
+        });
       });
 }
 
@@ -101,9 +103,8 @@ static void backward(const Head& head, int rows, const float* of_outputs, const 
   const int columns = head.layer.in_columns;
   product<Floats>(
       rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
-      [&](int r, int c, Vector value) {
-        const int at = r * columns + c;
-        store(to + at, adds ? load(to + at) + value : before_activation(activation, load(x + at), value));
+      [=](int row, int column, const auto& block) FUSED_WITHIN {
+        put_gradients(row, column, block, activation, x, {to, columns, adds});
       });
 }
 

@@ -11,10 +11,17 @@ namespace fused {
 constexpr int tile = 96;       // samples that pass through a network together, so that all layers stay in the cache
 constexpr int row_block = 12;  // rows of a tile are a multiple of it
 
+// Calls `use(r, c, value)` for each vector of a block that begins at a row and column.
+template <int Rows, int Vectors, class Use>
+FUSED_INLINE void for_block(int row, int column, const Vector (&block)[Rows][Vectors], Use use) {
+  FUSED_UNROLL for (int r = 0; r < Rows; r++)
+    FUSED_UNROLL for (int v = 0; v < Vectors; v++) use(row + r, column + v * lanes, block[r][v]);
+}
+
 // C = A B for the columns from `column` on, in blocks of Rows x (Vectors * lanes).
 //
 // A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c - column]; `initial(r, c)` is what C's numbers start
-// from, `finish(r, c, value)` stores, `between()` is called before each block.
+// from, `finish(row, column, block)` stores a block, `between()` is called before each block.
 template <class Terms, int Rows, int Vectors, class Initial, class Finish, class Between>
 FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_stride, int step, int depth,
                                 const float* __restrict b, int b_stride, int column, Initial initial, Finish finish,
@@ -33,8 +40,7 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
         FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = Terms::add(sums[r][v], factor, terms[v]);
       }
     }
-    FUSED_UNROLL for (int r = 0; r < Rows; r++)
-      FUSED_UNROLL for (int v = 0; v < Vectors; v++) finish(row + r, column + v * lanes, sums[r][v]);
+    finish(row, column, sums);
   }
 }
 
