@@ -97,15 +97,38 @@ static void add_gradients(const Head& head, int samples, const float* x, const f
   }
 }
 
+// Of few outputs each row by itself: a block of rows would be stored for longer than it is multiplied.
+template <int Vectors>
+FUSED_INLINE void few_back(const Head& head, int rows, const float* of_outputs, int column, const float* x,
+                           int activation, Output out) {
+  const int columns = head.layer.in_columns;
+  for (int r = 0; r < rows; r++) {
+    const float* weights = head.layer.straight + column;
+    Vector sums[1][Vectors] = {};
+    for (int o = 0; o < head.outputs; o++, weights += columns) {
+      const Vector factor = all(of_outputs[o * tile + r]);
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++)
+        sums[0][v] = Floats::add(sums[0][v], factor, load(weights + v * lanes));
+    }
+    put_gradients(r, column, sums, activation, x, out);
+  }
+}
+
 // The gradient at the top slab: see convolution.hpp.
 static void backward(const Head& head, int rows, const float* of_outputs, const float* x, float* to, int activation,
                      bool adds) {
   const int columns = head.layer.in_columns;
-  product<Floats>(
-      rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
-      [=](int row, int column, const auto& block) FUSED_WITHIN {
-        put_gradients(row, column, block, activation, x, {to, columns, adds});
-      });
+  const Output out{to, columns, adds};
+  if (head.outputs <= narrow)
+    for_columns(columns, [&](auto width, int column) {
+      few_back<decltype(width)::value>(head, rows, of_outputs, column, x, activation, out);
+    });
+  else
+    product<Floats>(
+        rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
+        [=](int row, int column, const auto& block) FUSED_WITHIN {
+          put_gradients(row, column, block, activation, x, out);
+        });
 }
 
 static void write_gradients(const Head& head, const float* sums, const LayerParameters& parameters) {

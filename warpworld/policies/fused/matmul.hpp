@@ -91,33 +91,37 @@ FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, in
   return row;
 }
 
+// The same for all rows from `row` on. What is left behind the blocks is one of its own: row by row, each addition would
+// wait for the one before.
+template <class Terms, int Rows, int Vectors>
+FUSED_INLINE void add_transposed_rows(int samples, const float* a, int sample_stride, int step, int row, int rows,
+                                      const float* d, int d_stride, int column, float* sums, int sums_stride) {
+  row = add_transposed_block<Terms, Rows, Vectors>(samples, a, sample_stride, step, row, rows, d, d_stride, column, sums,
+                                                   sums_stride);
+  if constexpr (Rows > 1) {
+    if (row < rows)
+      add_transposed_rows<Terms, Rows - 1, Vectors>(samples, a, sample_stride, step, row, rows, d, d_stride, column,
+                                                    sums, sums_stride);
+  }
+}
+
 // G += A^T D: A[s][r] = a[s * sample_stride + r * step], D[s][c] = d[s * d_stride + c], G[r][c] = sums[r * sums_stride +
 // c], for c < columns, a multiple of lanes.
 template <class Terms>
 FUSED_INLINE void add_transposed_product(int samples, const float* a, int sample_stride, int step, int rows,
                                          const float* d, int d_stride, int columns, float* sums, int sums_stride) {
   int c = 0;
-#define FUSED_BLOCK(ROWS, VECTORS, FROM)                                                                          \
-  add_transposed_block<Terms, ROWS, VECTORS>(samples, a, sample_stride, step, FROM, rows, d, d_stride, c, sums, \
-                                             sums_stride)
+#define FUSED_BLOCKS(ROWS, VECTORS)                                                                                   \
+  for (; columns - c >= VECTORS * lanes; c += VECTORS * lanes)                                                        \
+  add_transposed_rows<Terms, ROWS, VECTORS>(samples, a, sample_stride, step, 0, rows, d, d_stride, c, sums, sums_stride)
   if constexpr (registers == 32) {
-    for (; columns - c >= 4 * lanes; c += 4 * lanes) {
-      int row = FUSED_BLOCK(6, 4, 0);
-      row = FUSED_BLOCK(4, 4, row);
-      FUSED_BLOCK(1, 4, row);
-    }
+    FUSED_BLOCKS(6, 4);
+    FUSED_BLOCKS(8, 2);
+  } else {
+    FUSED_BLOCKS(4, 2);
   }
-  for (; columns - c >= 2 * lanes; c += 2 * lanes) {
-    int row = 0;
-    if constexpr (registers == 32) row = FUSED_BLOCK(8, 2, 0);
-    row = FUSED_BLOCK(4, 2, row);
-    FUSED_BLOCK(1, 2, row);
-  }
-  for (; c < columns; c += lanes) {
-    const int row = FUSED_BLOCK(4, 1, 0);
-    FUSED_BLOCK(1, 1, row);
-  }
-#undef FUSED_BLOCK
+  FUSED_BLOCKS(8, 1);
+#undef FUSED_BLOCKS
 }
 
 }  // namespace fused
