@@ -71,9 +71,11 @@ static void many_outputs(const Head& head, int rows, const float* x, float* outp
       rows, x, layer.in_columns, 1, layer.shape.inputs, layer.transposed, layer.shape.outputs, layer.shape.outputs,
       [&](int c) { return load(layer.bias + c); },
       [&](int row, int column, const auto& block) FUSED_WITHIN {
-        for_block(row, column, block, [&](int r, int c, Vector value) FUSED_WITHIN {
-          for (int i = 0; i < lanes && c + i < head.outputs; i++) outputs[(c + i) * tile + r] = value[i];
-        });
+        constexpr int width = sizeof block[0] / sizeof(float), height = sizeof block / sizeof block[0];
+        float numbers[height * width];
+        for_block(0, 0, block, [&](int r, int c, Vector value) FUSED_WITHIN { store(numbers + r * width + c, value); });
+        for (int c = 0; c < width && column + c < head.outputs; c++)
+          for (int r = 0; r < height; r++) outputs[(column + c) * tile + row + r] = numbers[r * width + c];
       });
 }
 
