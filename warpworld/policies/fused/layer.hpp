@@ -245,7 +245,9 @@ FUSED_INLINE void put_block(int row, int column, const Vector (&block)[Rows][Vec
       store(at, load(at) + larger(least, value));
     });
   else
-    for_block(0, 0, block, [=](int r, int c, Vector value) FUSED_WITHIN { store(to + r * out.stride + c, larger(least, value)); });
+    for_block(0, 0, block, [=](int r, int c, Vector value) FUSED_WITHIN {
+      store(to + r * out.stride + c, larger(least, value));
+    });
 }
 
 // Stores a block of gradients, taken through the activation that gave the rows `x`, which lie as those of `out` do; or adds
@@ -299,7 +301,9 @@ FUSED_ALONE void multiply_back(int rows, const Factors& of, const float* weights
                                const float* x, const Output& out, const LayerScratch& scratch) {
   product<Terms>(
       rows, of.numbers, of.stride, 1, of.depth, weights, columns, columns, [](int) { return (Vector){}; },
-      [=, out = out](int row, int column, const auto& block) FUSED_WITHIN { put_gradients(row, column, block, activation, x, out); },
+      [=, out = out](int row, int column, const auto& block) FUSED_WITHIN {
+        put_gradients(row, column, block, activation, x, out);
+      },
       [&] { fetch_some(*scratch.ahead); });
 }
 
