@@ -128,9 +128,11 @@ FUSED_ALONE void convolve_back_with(const Layer& layer, int samples, const float
     product<Terms>(
         count, of.numbers, of.stride, 1, of.depth, layer.straight, layer.in_columns, layer.in_columns,
         [](int) { return (Vector){}; },
-        [&](int r, int c, Vector value) {
-          float* const at = patches[r] + layer.places[c / lanes];
-          store(at, load(at) + value);
+        [&](int row, int column, const auto& block) FUSED_WITHIN {
+          for_block(row, column, block, [&](int r, int c, Vector value) FUSED_WITHIN {
+            float* const at = patches[r] + layer.places[c / lanes];
+            store(at, load(at) + value);
+          });
         },
         [&] { fetch_some(*scratch.ahead); });
   });

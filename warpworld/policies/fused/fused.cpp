@@ -172,13 +172,20 @@ static void fetch_next(const GradientCall& call, int64_t number, Fetching& ahead
   ahead.add(rows.action_masks, model.actor.outputs);
 }
 
+// Which rows of a strip count: those that there are, and of which it is not said that they do not.
+static void find_counts(const uint8_t* said, int count, const int64_t* rows, uint8_t* counts) {
+  if (said)
+    for (int r = 0; r < count; r++) counts[r] = rows[r] >= 0 && said[rows[r]];
+  else
+    for (int r = 0; r < count; r++) counts[r] = rows[r] >= 0;
+}
+
 static bool gradient_of_strip(const GradientCall& call, int64_t number, float* sums, double* diagnostics) {
   const Model& model = *call.model;
   const Scratch& scratch = model.scratch[ww_this_thread.worker];
   Strip strip = strip_of(model, call.places, number, call.starts, scratch);
   fetch_next(call, number, *scratch.layers.ahead);
-  for (int r = 0; r < strip.rows; r++)
-    scratch.counts[r] = scratch.rows[r] >= 0 && (!call.rows.counts || call.rows.counts[scratch.rows[r]]);
+  find_counts(call.rows.counts, strip.rows, scratch.rows, scratch.counts);
   const float* states = call.states;
   for (int i = 0; i < model.num_trunks; i++) {
     const Trunk& trunk = model.trunks[i];

@@ -70,8 +70,12 @@ static void many_outputs(const Head& head, int rows, const float* x, float* outp
   product<Floats>(
       rows, x, layer.in_columns, 1, layer.shape.inputs, layer.transposed, layer.shape.outputs, layer.shape.outputs,
       [&](int c) { return load(layer.bias + c); },
-      [&](int r, int c, Vector value) {
-        for (int i = 0; i < lanes && c + i < head.outputs; i++) outputs[(c + i) * tile + r] = value[i];
+      [&](int row, int column, const auto& block) FUSED_WITHIN {
+        constexpr int width = sizeof block[0] / sizeof(float), height = sizeof block / sizeof block[0];
+        float numbers[height * width];
+        for_block(0, 0, block, [&](int r, int c, Vector value) FUSED_WITHIN { store(numbers + r * width + c, value); });
+        for (int c = 0; c < width && column + c < head.outputs; c++)
+          for (int r = 0; r < height; r++) outputs[(column + c) * tile + row + r] = numbers[r * width + c];
       });
 }
 
@@ -95,16 +99,38 @@ static void add_gradients(const Head& head, int samples, const float* x, const f
   }
 }
 
+// Of few outputs each row by itself: a block of rows would be stored for longer than it is multiplied.
+template <int Vectors>
+FUSED_INLINE void few_back(const Head& head, int rows, const float* of_outputs, int column, const float* x,
+                           int activation, Output out) {
+  const int columns = head.layer.in_columns;
+  for (int r = 0; r < rows; r++) {
+    const float* weights = head.layer.straight + column;
+    Vector sums[1][Vectors] = {};
+    for (int o = 0; o < head.outputs; o++, weights += columns) {
+      const Vector factor = all(of_outputs[o * tile + r]);
+      FUSED_UNROLL for (int v = 0; v < Vectors; v++)
+        sums[0][v] = Floats::add(sums[0][v], factor, load(weights + v * lanes));
+    }
+    put_gradients(r, column, sums, activation, x, out);
+  }
+}
+
 // The gradient at the top slab: see convolution.hpp.
 static void backward(const Head& head, int rows, const float* of_outputs, const float* x, float* to, int activation,
                      bool adds) {
   const int columns = head.layer.in_columns;
-  product<Floats>(
-      rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
-      [&](int r, int c, Vector value) {
-        const int at = r * columns + c;
-        store(to + at, adds ? load(to + at) + value : before_activation(activation, load(x + at), value));
-      });
+  const Output out{to, columns, adds};
+  if (head.outputs <= narrow)
+    for_columns(columns, [&](auto width, int column) {
+      few_back<decltype(width)::value>(head, rows, of_outputs, column, x, activation, out);
+    });
+  else
+    product<Floats>(
+        rows, of_outputs, 1, tile, head.outputs, head.layer.straight, columns, columns, [](int) { return (Vector){}; },
+        [=](int row, int column, const auto& block) FUSED_WITHIN {
+          put_gradients(row, column, block, activation, x, out);
+        });
 }
 
 static void write_gradients(const Head& head, const float* sums, const LayerParameters& parameters) {

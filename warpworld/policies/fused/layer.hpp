@@ -232,6 +232,47 @@ struct Output {
   bool adds;
 };
 
+// Copies of these structs, and one question for a block of a product: where each vector is stored by itself, what is read
+// behind a pointer must be read again for every one of them.
+
+// Stores a block of a product, or adds it; numbers below `least` become that.
+template <int Rows, int Vectors>
+FUSED_INLINE void put_block(int row, int column, const Vector (&block)[Rows][Vectors], Vector least, Output out) {
+  float* const to = out.rows + row * out.stride + column;
+  if (out.adds)
+    for_block(0, 0, block, [=](int r, int c, Vector value) FUSED_WITHIN {
+      float* const at = to + r * out.stride + c;
+      store(at, load(at) + larger(least, value));
+    });
+  else
+    for_block(0, 0, block, [=](int r, int c, Vector value) FUSED_WITHIN {
+      store(to + r * out.stride + c, larger(least, value));
+    });
+}
+
+// Stores a block of gradients, taken through the activation that gave the rows `x`, which lie as those of `out` do; or adds
+// it as it is.
+template <int Rows, int Vectors>
+FUSED_INLINE void put_gradients(int row, int column, const Vector (&block)[Rows][Vectors], int activation,
+                                const float* x, Output out) {
+  float* const to = out.rows + row * out.stride + column;
+  const float* const from = x + row * out.stride + column;
+  const auto put = [=](auto change) FUSED_WITHIN {
+    for_block(0, 0, block, [=](int r, int c, Vector value) FUSED_WITHIN {
+      const int at = r * out.stride + c;
+      store(to + at, change(at, value));
+    });
+  };
+  if (out.adds)
+    put([=](int at, Vector value) FUSED_WITHIN { return load(to + at) + value; });
+  else if (activation == tanh_of)
+    put([=](int at, Vector value) FUSED_WITHIN { return before_activation(tanh_of, load(from + at), value); });
+  else if (activation == relu_of)
+    put([=](int at, Vector value) FUSED_WITHIN { return before_activation(relu_of, load(from + at), value); });
+  else
+    put([](int, Vector value) FUSED_WITHIN { return value; });
+}
+
 // What follows is compiled once for all that calls it, since products take long to compile.
 
 // The product of some rows and a layer's weights, with its bias, through its relu if it has one; a tanh's part comes after.
@@ -241,11 +282,9 @@ FUSED_ALONE void multiply_rows(const Layer& layer, int rows, const Factors& read
                                const LayerScratch& scratch) {
   const int outputs = layer.shape.outputs;
   const Vector least = all(layer.shape.activation == relu_of ? 0.0f : -__builtin_inff());
-  const auto initial = [&](int c) { return load(layer.bias + c); };
-  const auto finish = [&](int r, int c, Vector value) {
-    float* const at = out.rows + r * out.stride + c;
-    value = larger(least, value);
-    store(at, out.adds ? load(at) + value : value);
+  const auto initial = [bias = layer.bias](int c) { return load(bias + c); };
+  const auto finish = [least, out = out](int row, int column, const auto& block) FUSED_WITHIN {
+    put_block(row, column, block, least, out);
   };
   Few few{scratch.few};
   if (seeks_few(layer.shape) && find_few(rows, read.numbers, read.stride, read.depth, few))
@@ -262,10 +301,8 @@ FUSED_ALONE void multiply_back(int rows, const Factors& of, const float* weights
                                const float* x, const Output& out, const LayerScratch& scratch) {
   product<Terms>(
       rows, of.numbers, of.stride, 1, of.depth, weights, columns, columns, [](int) { return (Vector){}; },
-      [&](int r, int c, Vector value) {
-        const int at = r * out.stride + c;
-        float* const to = out.rows + at;
-        store(to, out.adds ? load(to) + value : before_activation(activation, load(x + at), value));
+      [=, out = out](int row, int column, const auto& block) FUSED_WITHIN {
+        put_gradients(row, column, block, activation, x, out);
       },
       [&] { fetch_some(*scratch.ahead); });
 }

@@ -120,25 +120,31 @@ struct TileRows {
   int samples;
 };
 
-// Copies a column of a batch's for the tile's rows; zeros where none counts.
-static void take_column(const float* column, const TileRows& those, float* to) {
-  for (int s = 0; s < tile; s++) to[s] = s < those.samples && those.counts[s] ? column[those.rows[s]] : 0.0f;
+// `value` where a row counts, and 0 elsewhere, whatever it is.
+FUSED_INLINE Vector where_counted(Vector weight, Vector value) { return select(weight > 0.0f, value, (Vector){}); }
+
+// Copies a column of a batch's for the tile's rows; zeros where none counts. The weights are taken before.
+static void take_column(const float* column, const TileRows& those, const LossScratch& scratch, float* to) {
+  const int64_t* const rows = those.rows;
+  for (int s = 0; s < those.samples; s++) to[s] = column[rows[s] < 0 ? 0 : rows[s]];  // without a jump that depends on a row
+  for (int s = 0; s < tile; s += lanes) store(to + s, where_counted(load(scratch.weights + s), load(to + s)));
 }
 
 static void take_weights(const TileRows& those, const Common& common, const LossScratch& scratch) {
-  for (int s = 0; s < tile; s++) scratch.weights[s] = s < those.samples && those.counts[s] ? common.weight : 0.0f;
+  for (int s = 0; s < those.samples; s++) scratch.weights[s] = those.counts[s] ? common.weight : 0.0f;
+  for (int s = those.samples; s < tile; s++) scratch.weights[s] = 0.0f;
 }
 
 // What the actor's loss reads of a batch, advantages normalised and weighted.
 static void take_actors_columns(const Rows& rows, const TileRows& those, const Common& common,
                                 const LossScratch& scratch) {
   take_weights(those, common, scratch);
-  take_column(rows.log_probs, those, scratch.log_probs);
-  take_column(rows.advantages, those, scratch.advantages);
+  take_column(rows.log_probs, those, scratch, scratch.log_probs);
+  take_column(rows.advantages, those, scratch, scratch.advantages);
   for (int s = 0; s < tile; s += lanes)
     store(scratch.advantages + s, (load(scratch.advantages + s) - common.mean) * common.scale);
   if (!rows.importance) return;
-  take_column(rows.importance, those, scratch.pull);  // which is written later
+  take_column(rows.importance, those, scratch, scratch.pull);  // which is written later
   for (int s = 0; s < tile; s += lanes)
     store(scratch.advantages + s, load(scratch.advantages + s) * load(scratch.pull + s));
 }
@@ -147,12 +153,9 @@ static void take_actors_columns(const Rows& rows, const TileRows& those, const C
 static void take_critics_columns(const Rows& rows, const TileRows& those, const Common& common,
                                  const LossScratch& scratch) {
   take_weights(those, common, scratch);
-  take_column(rows.returns, those, scratch.returns);
-  take_column(rows.values, those, scratch.values);
+  take_column(rows.returns, those, scratch, scratch.returns);
+  take_column(rows.values, those, scratch, scratch.values);
 }
-
-// `value` where a row counts, and 0 elsewhere, whatever it is.
-FUSED_INLINE Vector where_counted(Vector weight, Vector value) { return select(weight > 0.0f, value, (Vector){}); }
 
 // Turns logits into log-probabilities, puts probabilities into `gradients`, and the head's entropy into `entropies`.
 static void normalise_head(int choices, float* logits, float* probabilities, float* entropies) {

@@ -11,10 +11,17 @@ namespace fused {
 constexpr int tile = 96;       // samples that pass through a network together, so that all layers stay in the cache
 constexpr int row_block = 12;  // rows of a tile are a multiple of it
 
+// Calls `use(r, c, value)` for each vector of a block that begins at a row and column.
+template <int Rows, int Vectors, class Use>
+FUSED_INLINE void for_block(int row, int column, const Vector (&block)[Rows][Vectors], Use use) {
+  FUSED_UNROLL for (int r = 0; r < Rows; r++)
+    FUSED_UNROLL for (int v = 0; v < Vectors; v++) use(row + r, column + v * lanes, block[r][v]);
+}
+
 // C = A B for the columns from `column` on, in blocks of Rows x (Vectors * lanes).
 //
 // A[r][k] = a[r * row_stride + k * step]; B[k][c] = b[k * b_stride + c - column]; `initial(r, c)` is what C's numbers start
-// from, `finish(r, c, value)` stores, `between()` is called before each block.
+// from, `finish(row, column, block)` stores a block, `between()` is called before each block.
 template <class Terms, int Rows, int Vectors, class Initial, class Finish, class Between>
 FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_stride, int step, int depth,
                                 const float* __restrict b, int b_stride, int column, Initial initial, Finish finish,
@@ -33,8 +40,7 @@ FUSED_INLINE void product_block(int rows, const float* __restrict a, int row_str
         FUSED_UNROLL for (int v = 0; v < Vectors; v++) sums[r][v] = Terms::add(sums[r][v], factor, terms[v]);
       }
     }
-    FUSED_UNROLL for (int r = 0; r < Rows; r++)
-      FUSED_UNROLL for (int v = 0; v < Vectors; v++) finish(row + r, column + v * lanes, sums[r][v]);
+    finish(row, column, sums);
   }
 }
 
@@ -85,33 +91,37 @@ FUSED_INLINE int add_transposed_block(int samples, const float* __restrict a, in
   return row;
 }
 
+// The same for all rows from `row` on. What is left behind the blocks is one of its own: row by row, each addition would
+// wait for the one before.
+template <class Terms, int Rows, int Vectors>
+FUSED_INLINE void add_transposed_rows(int samples, const float* a, int sample_stride, int step, int row, int rows,
+                                      const float* d, int d_stride, int column, float* sums, int sums_stride) {
+  row = add_transposed_block<Terms, Rows, Vectors>(samples, a, sample_stride, step, row, rows, d, d_stride, column, sums,
+                                                   sums_stride);
+  if constexpr (Rows > 1) {
+    if (row < rows)
+      add_transposed_rows<Terms, Rows - 1, Vectors>(samples, a, sample_stride, step, row, rows, d, d_stride, column,
+                                                    sums, sums_stride);
+  }
+}
+
 // G += A^T D: A[s][r] = a[s * sample_stride + r * step], D[s][c] = d[s * d_stride + c], G[r][c] = sums[r * sums_stride +
 // c], for c < columns, a multiple of lanes.
 template <class Terms>
 FUSED_INLINE void add_transposed_product(int samples, const float* a, int sample_stride, int step, int rows,
                                          const float* d, int d_stride, int columns, float* sums, int sums_stride) {
   int c = 0;
-#define FUSED_BLOCK(ROWS, VECTORS, FROM)                                                                          \
-  add_transposed_block<Terms, ROWS, VECTORS>(samples, a, sample_stride, step, FROM, rows, d, d_stride, c, sums, \
-                                             sums_stride)
+#define FUSED_BLOCKS(ROWS, VECTORS)                                                                                   \
+  for (; columns - c >= VECTORS * lanes; c += VECTORS * lanes)                                                        \
+  add_transposed_rows<Terms, ROWS, VECTORS>(samples, a, sample_stride, step, 0, rows, d, d_stride, c, sums, sums_stride)
   if constexpr (registers == 32) {
-    for (; columns - c >= 4 * lanes; c += 4 * lanes) {
-      int row = FUSED_BLOCK(6, 4, 0);
-      row = FUSED_BLOCK(4, 4, row);
-      FUSED_BLOCK(1, 4, row);
-    }
+    FUSED_BLOCKS(6, 4);
+    FUSED_BLOCKS(8, 2);
+  } else {
+    FUSED_BLOCKS(4, 2);
   }
-  for (; columns - c >= 2 * lanes; c += 2 * lanes) {
-    int row = 0;
-    if constexpr (registers == 32) row = FUSED_BLOCK(8, 2, 0);
-    row = FUSED_BLOCK(4, 2, row);
-    FUSED_BLOCK(1, 2, row);
-  }
-  for (; c < columns; c += lanes) {
-    const int row = FUSED_BLOCK(4, 1, 0);
-    FUSED_BLOCK(1, 1, row);
-  }
-#undef FUSED_BLOCK
+  FUSED_BLOCKS(8, 1);
+#undef FUSED_BLOCKS
 }
 
 }  // namespace fused

@@ -73,15 +73,15 @@ FUSED_INLINE void product_of_few(const Few& few, int rows, const float* a, int r
   for_columns(columns, [&](auto width, int column) {
     constexpr int vectors = decltype(width)::value;
     for (int r = 0; r < rows; r++) {
-      Vector sums[vectors];
-      FUSED_UNROLL for (int v = 0; v < vectors; v++) sums[v] = initial(column + v * lanes);
+      Vector sums[1][vectors];
+      FUSED_UNROLL for (int v = 0; v < vectors; v++) sums[0][v] = initial(column + v * lanes);
       for (int i = few.ends[r]; i < few.ends[r + 1]; i++) {
         const int k = few.columns[i];
         const Vector factor = Terms::everywhere(a + (size_t)r * row_stride + k);
         const float* terms = b + (size_t)k * b_stride + column;
-        FUSED_UNROLL for (int v = 0; v < vectors; v++) sums[v] = Terms::add(sums[v], factor, load(terms + v * lanes));
+        FUSED_UNROLL for (int v = 0; v < vectors; v++) sums[0][v] = Terms::add(sums[0][v], factor, load(terms + v * lanes));
       }
-      FUSED_UNROLL for (int v = 0; v < vectors; v++) finish(r, column + v * lanes, sums[v]);
+      finish(r, column, sums);
     }
   });
 }

@@ -99,18 +99,23 @@ constexpr int pairs_of(int count) { return (count + 1) / 2; }
 
 // Puts each row's numbers behind each other in pairs: [rows][pairs_of(columns)], and up to a vector behind them.
 FUSED_INLINE void pair_columns(int rows, const float* x, int stride, int columns, float* to) {
-  for (int r = 0; r < rows; r++, x += stride, to += pairs_of(columns))
-    for (int c = 0; c < columns; c += 2 * lanes)
-      store(to + c / 2, pairs_along(load_some(x + c, columns - c), load_some(x + c + lanes, columns - c - lanes)));
+  const int whole = columns / (2 * lanes) * (2 * lanes);
+  for (int r = 0; r < rows; r++, x += stride, to += pairs_of(columns)) {
+    for (int c = 0; c < whole; c += 2 * lanes) store(to + c / 2, pairs_along(load(x + c), load(x + c + lanes)));
+    if (whole < columns)
+      store(to + whole / 2,
+            pairs_along(load_some(x + whole, columns - whole), load_some(x + whole + lanes, columns - whole - lanes)));
+  }
 }
 
 // Puts each column's numbers of two successive rows in a pair: [pairs_of(rows)][columns in whole vectors]. What is read
 // behind a row goes to no column that there is.
 FUSED_INLINE void pair_rows(int rows, const float* x, int stride, int columns, float* to) {
   const int width = rounded_up(columns, lanes);
-  for (int r = 0; r < rows; r += 2, x += 2 * stride, to += width)
-    for (int c = 0; c < columns; c += lanes)
-      store(to + c, pairs_across(load(x + c), r + 1 < rows ? load(x + stride + c) : Vector{}));
+  int r = 0;
+  for (; r + 1 < rows; r += 2, x += 2 * stride, to += width)
+    for (int c = 0; c < columns; c += lanes) store(to + c, pairs_across(load(x + c), load(x + stride + c)));
+  for (int c = 0; r < rows && c < columns; c += lanes) store(to + c, pairs_across(load(x + c), Vector{}));
 }
 
 }  // namespace fused

@@ -24,6 +24,8 @@ constexpr int lanes = 4, registers = 16;
 #endif
 
 #define FUSED_INLINE static inline __attribute__((always_inline))
+// Behind a lambda's parameters: its caller's vectors stay in registers.
+#define FUSED_WITHIN __attribute__((always_inline))
 // A loop of products of its own: among others it would not get all registers.
 #define FUSED_ALONE static __attribute__((noinline))
 #if defined(__clang__)
