@@ -133,27 +133,16 @@ __device__ void copy_row(const unsigned char* line, const unsigned char* circle,
 
 // Copies what a soldier sees of a plane. Of a narrow view, a row runs over into the next one, which is copied later; so
 // does the last one into the next plane, unless this is the last.
-template <bool MIRRORED>
-__device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* seen,
-                           bool is_last) {
+template <bool MIRRORED, bool IS_LAST>
+__device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* seen) {
   constexpr int width = VIEW >= CHUNK ? CHUNK : VIEW >= 8 ? 8 : 1;
-  const int wide = VIEW < 8 ? 0 : VIEW - is_last;
+  constexpr int wide = VIEW < 8 ? 0 : VIEW - IS_LAST;
   line += MIRRORED ? VIEW - 1 : 0;
-  for (int y = 0; y < wide; ++y, line += side, circle += ROW, seen += VIEW)
-    copy_row<MIRRORED, CHUNK>(line, circle, seen);
-  for (int y = wide; y < VIEW; ++y, line += side, circle += ROW, seen += VIEW)
-    copy_row<MIRRORED, width>(line, circle, seen);
-}
-
-// Whether a plane shows anything in the rows around a soldier.
-__device__ bool shows_any(const unsigned char* line, int side) {
-  unsigned char found[CHUNK] = {0};  // by place in a chunk
-  for (int y = 0; y < VIEW; ++y, line += side)
-    for (int next = 0; next < VIEW; next += CHUNK)
-      for (int k = 0; k < CHUNK; ++k) found[k] |= line[next + k];
-  unsigned long long words[2];
-  memcpy(words, found, CHUNK);
-  return (words[0] | words[1]) != 0;
+#ifndef __CUDACC__
+#pragma GCC unroll 16
+#endif
+  for (int y = 0; y < wide; ++y) copy_row<MIRRORED, CHUNK>(line + y * side, circle + y * ROW, seen + y * VIEW);
+  for (int y = wide; y < VIEW; ++y) copy_row<MIRRORED, width>(line + y * side, circle + y * ROW, seen + y * VIEW);
 }
 
 // A plane of an army's views, of the whole map: walls, its own soldiers, their hp, the enemy, their hp.
@@ -163,21 +152,19 @@ __device__ const unsigned char* plane_of(const Ground& ground, const Sight& sigh
 }
 
 // Writes what a soldier sees in a circle around it; the dead see nothing. Blue sees the map from its own side: x grows
-// towards where the enemy starts. Planes with nothing to show are common, and cleared at once.
+// towards where the enemy starts.
+template <int ARMY>
 __device__ void look(const Ground& ground, const Sight& sight, int agent) {
   unsigned char* seen = sight.observations + (size_t)index_of(ground, agent) * OBSERVATION_SIZE;
-  const int place = ground.place[index_of(ground, agent)], side = side_of(ground), army = army_of(agent);
-  bool shows = true;
-  for (int plane = 0; plane < 5; ++plane, seen += PLANE) {
-    const unsigned char* line = plane_of(ground, sight, plane, army) + place - VIEW_RADIUS * side - VIEW_RADIUS;
-    if (plane != 2 && plane != 4) shows = place >= 0 && (plane == 1 || shows_any(line, side));
-    if (!shows)
-      for (int k = 0; k < PLANE; ++k) seen[k] = 0;
-    else if (army == 0)
-      copy_plane<false>(line, side, sight.circle, seen, plane == 4);
-    else
-      copy_plane<true>(line, side, sight.circle, seen, plane == 4);
+  const int place = ground.place[index_of(ground, agent)], side = side_of(ground);
+  if (place < 0) {
+    for (int k = 0; k < 5 * PLANE; ++k) seen[k] = 0;
+    return;
   }
+  const int corner = place - VIEW_RADIUS * side - VIEW_RADIUS;
+  for (int plane = 0; plane < 4; ++plane)
+    copy_plane<ARMY == 1, false>(plane_of(ground, sight, plane, ARMY) + corner, side, sight.circle, seen + plane * PLANE);
+  copy_plane<ARMY == 1, true>(plane_of(ground, sight, 4, ARMY) + corner, side, sight.circle, seen + 4 * PLANE);
 }
 
 // One byte of what a soldier sees.
@@ -203,7 +190,8 @@ __device__ void look_around(const Ground& ground, const Sight& sight, const bool
     }
   } else {
     for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
-      if (looks == nullptr || looks[index_of(ground, agent)]) look(ground, sight, agent);
+      if (looks == nullptr || looks[index_of(ground, agent)])
+        army_of(agent) == 0 ? look<0>(ground, sight, agent) : look<1>(ground, sight, agent);
   }
 }
 
