@@ -113,36 +113,35 @@ __device__ void hide(const Ground& ground, int agent, int cell) {
 }
 
 // ---- sight ----------------------------------------------------------------------------------------------------------
-// Copies WIDTH bytes of a row, from the left or from the right: all are read before any is written, so that a compiler
-// takes them at once.
+// Copies CHUNK bytes of a row, from the left or from the right, or WIDTH of them: all are read before any is written, so
+// that a compiler takes them at once.
 template <bool MIRRORED, int WIDTH>
 __device__ void copy_bytes(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
-  unsigned char copied[WIDTH];
-  for (int k = 0; k < WIDTH; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
+  unsigned char copied[CHUNK];
+  for (int k = 0; k < CHUNK; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
   memcpy(seen, copied, WIDTH);
 }
 
-// Copies a row of a view, and no more where it is at least that wide; pieces of WIDTH bytes overlap.
-template <bool MIRRORED, int WIDTH>
+// Copies a row of a view; chunks of a wide one overlap. A narrow one is a chunk, and is written whole unless it IS_EXACT.
+template <bool MIRRORED, bool IS_EXACT>
 __device__ void copy_row(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
-  for (int next = 0; next < VIEW; next += WIDTH) {
-    const int k = VIEW < WIDTH || next + WIDTH <= VIEW ? next : VIEW - WIDTH;
-    copy_bytes<MIRRORED, WIDTH>(line + (MIRRORED ? -k : k), circle + k, seen + k);
+  for (int next = 0; next < VIEW; next += CHUNK) {
+    const int k = VIEW < CHUNK || next + CHUNK <= VIEW ? next : VIEW - CHUNK;
+    copy_bytes<MIRRORED, IS_EXACT && VIEW < CHUNK ? VIEW : CHUNK>(line + (MIRRORED ? -k : k), circle + k, seen + k);
   }
 }
 
 // Copies what a soldier sees of a plane. Of a narrow view, a row runs over into the next one, which is copied later; so
-// does the last one into the next plane, unless this is the last.
+// does the last one into the next plane, unless this is the last. Of the narrowest, it would run over into more than one.
 template <bool MIRRORED, bool IS_LAST>
 __device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* seen) {
-  constexpr int width = VIEW >= CHUNK ? CHUNK : VIEW >= 8 ? 8 : 1;
-  constexpr int wide = VIEW < 8 ? 0 : VIEW - IS_LAST;
+  constexpr int whole = VIEW < CHUNK / 2 ? 0 : VIEW - IS_LAST;  // rows that may run over
   line += MIRRORED ? VIEW - 1 : 0;
 #ifndef __CUDACC__
 #pragma GCC unroll 16
 #endif
-  for (int y = 0; y < wide; ++y) copy_row<MIRRORED, CHUNK>(line + y * side, circle + y * ROW, seen + y * VIEW);
-  for (int y = wide; y < VIEW; ++y) copy_row<MIRRORED, width>(line + y * side, circle + y * ROW, seen + y * VIEW);
+  for (int y = 0; y < whole; ++y) copy_row<MIRRORED, false>(line + y * side, circle + y * ROW, seen + y * VIEW);
+  for (int y = whole; y < VIEW; ++y) copy_row<MIRRORED, true>(line + y * side, circle + y * ROW, seen + y * VIEW);
 }
 
 // A plane of an army's views, of the whole map: walls, its own soldiers, their hp, the enemy, their hp.
