@@ -94,6 +94,36 @@ __device__ int index_of(const Ground& ground, int agent) {
   return (LANES_SIDE_BY_SIDE ? env_id() * NUM_AGENTS : ground.first) + agent;
 }
 
+// Of a lane's soldiers, a bit for each that lives when a step begins. Where lanes take turns, loops run over these bits: a
+// CPU could not predict a branch for each soldier.
+constexpr int WORDS = LANES_SIDE_BY_SIDE ? 1 : (NUM_AGENTS + 63) / 64;
+struct Living {
+  unsigned long long bits[WORDS];
+};
+
+__device__ Living living_of(const Ground& ground) {
+  Living found = {};
+  if (LANES_SIDE_BY_SIDE) return found;
+  const int stride = num_lanes();
+  for (int word = 0, agent = lane(); word < WORDS; ++word)
+    for (int k = 0; k < 64 && agent < NUM_AGENTS; ++k, agent += stride)
+      found.bits[word] |= (unsigned long long)(ground.place[index_of(ground, agent)] >= 0) << k;
+  return found;
+}
+
+// Lets a lane do something for each of its soldiers that lives when a step begins; or more, where lanes run in parallel.
+template <class Work>
+__device__ void for_each(const Living& living, const Work& work) {
+  if (LANES_SIDE_BY_SIDE) {
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) work(agent);
+  } else {
+    const int first = lane(), stride = num_lanes();
+    for (int word = 0; word < WORDS; ++word)
+      for (unsigned long long bits = living.bits[word]; bits; bits &= bits - 1)
+        work(first + (64 * word + __ffsll((long long)bits) - 1) * stride);
+  }
+}
+
 // What a cell holds where this soldier stands.
 __device__ int soldier(int agent) { return flag_of(army_of(agent)) | agent; }
 
@@ -113,13 +143,22 @@ __device__ void hide(const Ground& ground, int agent, int cell) {
 }
 
 // ---- sight ----------------------------------------------------------------------------------------------------------
-// Copies CHUNK bytes of a row, from the left or from the right, or WIDTH of them: all are read before any is written, so
-// that a compiler takes them at once.
+// Copies CHUNK bytes of a row, from the left or from the right, or the first WIDTH of them, 8 at least where it is not the
+// narrowest of views: all are read before any is written, so that a compiler takes them at once.
 template <bool MIRRORED, int WIDTH>
 __device__ void copy_bytes(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
   unsigned char copied[CHUNK];
   for (int k = 0; k < CHUNK; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
-  memcpy(seen, copied, WIDTH);
+  if (WIDTH == CHUNK || WIDTH < 8) {
+    memcpy(seen, copied, WIDTH);
+    return;
+  }
+  constexpr int shift = WIDTH < 8 ? 0 : 8 * (WIDTH - 8) % 64;  // two halves that overlap, or a compiler copies byte by byte
+  unsigned long long halves[2];
+  memcpy(halves, copied, CHUNK);
+  halves[1] = shift == 0 ? halves[0] : halves[0] >> shift | halves[1] << (64 - shift) % 64;
+  memcpy(seen, halves, 8);
+  memcpy(seen + WIDTH - 8, halves + 1, 8);
 }
 
 // Copies a row of a view; chunks of a wide one overlap. A narrow one is a chunk, and is written whole unless it IS_EXACT.
@@ -176,9 +215,9 @@ __device__ unsigned char seen_byte(const Ground& ground, const Sight& sight, int
   return plane[place + (y - VIEW_RADIUS) * side_of(ground) + ahead] & sight.circle[y * ROW + x];
 }
 
-// All soldiers look, or those who do by a mask. Lanes that run in parallel write neighbouring bytes of one view; where
+// Those who lived when the step began look, who are those of a mask, if there is one. Lanes that run in parallel write neighbouring bytes of one view; where
 // they take turns, each writes whole views.
-__device__ void look_around(const Ground& ground, const Sight& sight, const bool* looks) {
+__device__ void look_around(const Ground& ground, const Sight& sight, const Living& living, const bool* looks) {
   if (LANES_SIDE_BY_SIDE) {
 #pragma unroll 1  // copies of the body spill registers on sm_80
     for (int k = lane(); k < NUM_AGENTS * OBSERVATION_SIZE; k += num_lanes()) {
@@ -188,9 +227,7 @@ __device__ void look_around(const Ground& ground, const Sight& sight, const bool
             seen_byte(ground, sight, agent, k % OBSERVATION_SIZE);
     }
   } else {
-    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
-      if (looks == nullptr || looks[index_of(ground, agent)])
-        army_of(agent) == 0 ? look<0>(ground, sight, agent) : look<1>(ground, sight, agent);
+    for_each(living, [&](int agent) { army_of(agent) == 0 ? look<0>(ground, sight, agent) : look<1>(ground, sight, agent); });
   }
 }
 
@@ -222,6 +259,13 @@ __device__ float hp_after(const Ground& ground, const Strikes& strikes, int agen
   return ground.hp[index_of(ground, agent)] - strikes.damage[env_id()] * (float)strikes.blows[index_of(ground, agent)];
 }
 
+// What holds of the dead, and is written over for the living.
+__device__ void expect_nothing(const Ground& ground, const Pay& pay, const Ends& ends, int agent) {
+  pay.rewards[index_of(ground, agent)] = 0.0f;
+  ends.agent_mask[index_of(ground, agent)] = ground.place[index_of(ground, agent)] >= 0;
+  ends.agent_terminated[index_of(ground, agent)] = false;
+}
+
 __device__ void strike(const Ground& ground, const Orders& orders, const Strikes& strikes, int agent) {
   if (ground.place[index_of(ground, agent)] < 0) return;
   const int target = target_of(ground, choice_of(ground, orders, agent), agent);
@@ -230,11 +274,10 @@ __device__ void strike(const Ground& ground, const Orders& orders, const Strikes
   atomicMax(&strikes.first[index_of(ground, target)], claim_of(agent, orders));
 }
 
-// Rewards a soldier for what it did and suffered, while all hp are those from before the strikes.
+// Rewards a living soldier for what it did and suffered, while all hp are those from before the strikes.
 __device__ void reward(const Ground& ground, const Orders& orders, const Strikes& strikes, const Pay& pay, int agent) {
-  float& reward = pay.rewards[index_of(ground, agent)];
-  reward = 0.0f;
   if (ground.place[index_of(ground, agent)] < 0) return;
+  float& reward = pay.rewards[index_of(ground, agent)];
   const Choice choice = choice_of(ground, orders, agent);
   const float paid = pay.step_reward + (choice.strikes ? pay.attack_penalty : 0.0f);
   const int target = target_of(ground, choice, agent);
@@ -246,16 +289,15 @@ __device__ void reward(const Ground& ground, const Orders& orders, const Strikes
   pay.kills[index_of(ground, agent)] += kills;
 }
 
-// Takes the strikes from a soldier's hp; it recovers, or leaves the map.
+// Takes the strikes from a living soldier's hp; it recovers, or leaves the map.
 __device__ void suffer(const Ground& ground, const Strikes& strikes, const Ends& ends, int agent) {
   const int from = ground.place[index_of(ground, agent)];
+  if (from < 0) return;
   const float hp = hp_after(ground, strikes, agent);
-  const bool lives = from >= 0, dies = lives && hp < 0.0f;
-  ends.agent_mask[index_of(ground, agent)] = lives;
+  const bool dies = hp < 0.0f;
   ends.agent_terminated[index_of(ground, agent)] = dies;
   strikes.blows[index_of(ground, agent)] = 0;
   strikes.first[index_of(ground, agent)] = 0;
-  if (!lives) return;
   hide(ground, agent, from);
   ground.hp[index_of(ground, agent)] = dies ? 0.0f : fminf(hp + strikes.step_recover[env_id()], ground.max_hp);
   if (!dies) return;
@@ -300,24 +342,25 @@ __device__ void end_step(const Ground& ground, const Ends& ends) {
 extern "C" __global__ void step(Field field, Sight sight, Strikes strikes, Pay pay, Ends ends, Orders orders) {
   if (!is_active()) return;  // guard
   const Ground ground = here(field);
-  const int first = lane(), stride = num_lanes();
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) strike(ground, orders, strikes, agent);
+  const Living living = living_of(ground);
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) expect_nothing(ground, pay, ends, agent);
+  for_each(living, [&](int agent) { strike(ground, orders, strikes, agent); });
   sync_env();  // all strikes have landed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) reward(ground, orders, strikes, pay, agent);
+  for_each(living, [&](int agent) { reward(ground, orders, strikes, pay, agent); });
   sync_env();  // all have seen the hp from before the strikes, and who was struck
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) suffer(ground, strikes, ends, agent);
+  for_each(living, [&](int agent) { suffer(ground, strikes, ends, agent); });
   sync_env();  // the dead have left
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) claim(ground, orders, agent);
+  for_each(living, [&](int agent) { claim(ground, orders, agent); });
   sync_env();  // all have claimed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) go(ground, orders, agent);
+  for_each(living, [&](int agent) { go(ground, orders, agent); });
   sync_env();  // all know whether they go, and have read the turn
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) arrive(ground, orders, agent);
-  if (first == 0) {
+  for_each(living, [&](int agent) { arrive(ground, orders, agent); });
+  if (lane() == 0) {
     end_step(ground, ends);
     orders.turn[env_id()] = (int)Random::env().below(ORDERS);
   }
   sync_env();  // all stand where they will be seen
-  look_around(ground, sight, ends.agent_mask);
+  look_around(ground, sight, living, ends.agent_mask);
 }
 
 // Both armies take up their formation, each at a height of its own: `formation` has columns and rows, of which `slack`
@@ -356,5 +399,5 @@ extern "C" __global__ void reset(Field field, Sight sight, int* kills, bool* red
     turn[env] = drawn_turn;
   }
   sync_env();  // all stand where they will be seen
-  look_around(ground, sight, nullptr);
+  look_around(ground, sight, living_of(ground), nullptr);
 }
