@@ -259,11 +259,13 @@ __device__ float hp_after(const Ground& ground, const Strikes& strikes, int agen
   return ground.hp[index_of(ground, agent)] - strikes.damage[env_id()] * (float)strikes.blows[index_of(ground, agent)];
 }
 
-// What holds of the dead, and is written over for the living.
-__device__ void expect_nothing(const Ground& ground, const Pay& pay, const Ends& ends, int agent) {
-  pay.rewards[index_of(ground, agent)] = 0.0f;
-  ends.agent_mask[index_of(ground, agent)] = ground.place[index_of(ground, agent)] >= 0;
-  ends.agent_terminated[index_of(ground, agent)] = false;
+// What holds of the dead, whom a lane that takes turns leaves out. It is written for all, and then over that of the living.
+__device__ void expect_nothing(const Ground& ground, const Pay& pay, const Ends& ends) {
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    pay.rewards[index_of(ground, agent)] = 0.0f;
+    ends.agent_mask[index_of(ground, agent)] = false;
+    ends.agent_terminated[index_of(ground, agent)] = false;
+  }
 }
 
 __device__ void strike(const Ground& ground, const Orders& orders, const Strikes& strikes, int agent) {
@@ -274,10 +276,11 @@ __device__ void strike(const Ground& ground, const Orders& orders, const Strikes
   atomicMax(&strikes.first[index_of(ground, target)], claim_of(agent, orders));
 }
 
-// Rewards a living soldier for what it did and suffered, while all hp are those from before the strikes.
+// Rewards a soldier for what it did and suffered, while all hp are those from before the strikes.
 __device__ void reward(const Ground& ground, const Orders& orders, const Strikes& strikes, const Pay& pay, int agent) {
-  if (ground.place[index_of(ground, agent)] < 0) return;
   float& reward = pay.rewards[index_of(ground, agent)];
+  reward = 0.0f;
+  if (ground.place[index_of(ground, agent)] < 0) return;
   const Choice choice = choice_of(ground, orders, agent);
   const float paid = pay.step_reward + (choice.strikes ? pay.attack_penalty : 0.0f);
   const int target = target_of(ground, choice, agent);
@@ -289,15 +292,16 @@ __device__ void reward(const Ground& ground, const Orders& orders, const Strikes
   pay.kills[index_of(ground, agent)] += kills;
 }
 
-// Takes the strikes from a living soldier's hp; it recovers, or leaves the map.
+// Takes the strikes from a soldier's hp; it recovers, or leaves the map.
 __device__ void suffer(const Ground& ground, const Strikes& strikes, const Ends& ends, int agent) {
   const int from = ground.place[index_of(ground, agent)];
-  if (from < 0) return;
   const float hp = hp_after(ground, strikes, agent);
-  const bool dies = hp < 0.0f;
+  const bool lives = from >= 0, dies = lives && hp < 0.0f;
+  ends.agent_mask[index_of(ground, agent)] = lives;
   ends.agent_terminated[index_of(ground, agent)] = dies;
   strikes.blows[index_of(ground, agent)] = 0;
   strikes.first[index_of(ground, agent)] = 0;
+  if (!lives) return;
   hide(ground, agent, from);
   ground.hp[index_of(ground, agent)] = dies ? 0.0f : fminf(hp + strikes.step_recover[env_id()], ground.max_hp);
   if (!dies) return;
@@ -343,7 +347,7 @@ extern "C" __global__ void step(Field field, Sight sight, Strikes strikes, Pay p
   if (!is_active()) return;  // guard
   const Ground ground = here(field);
   const Living living = living_of(ground);
-  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) expect_nothing(ground, pay, ends, agent);
+  if (!LANES_SIDE_BY_SIDE) expect_nothing(ground, pay, ends);
   for_each(living, [&](int agent) { strike(ground, orders, strikes, agent); });
   sync_env();  // all strikes have landed
   for_each(living, [&](int agent) { reward(ground, orders, strikes, pay, agent); });
