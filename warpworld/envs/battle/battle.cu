@@ -215,8 +215,8 @@ __device__ unsigned char seen_byte(const Ground& ground, const Sight& sight, int
   return plane[place + (y - VIEW_RADIUS) * side_of(ground) + ahead] & sight.circle[y * ROW + x];
 }
 
-// Those who lived when the step began look, who are those of a mask, if there is one. Lanes that run in parallel write neighbouring bytes of one view; where
-// they take turns, each writes whole views.
+// Those who lived when the step began look; they are those of a mask, if there is one. Lanes that run in parallel write
+// neighbouring bytes of one view; where they take turns, each writes whole views.
 __device__ void look_around(const Ground& ground, const Sight& sight, const Living& living, const bool* looks) {
   if (LANES_SIDE_BY_SIDE) {
 #pragma unroll 1  // copies of the body spill registers on sm_80
