@@ -94,6 +94,36 @@ __device__ int index_of(const Ground& ground, int agent) {
   return (LANES_SIDE_BY_SIDE ? env_id() * NUM_AGENTS : ground.first) + agent;
 }
 
+// Of a lane's soldiers, a bit for each that lives when a step begins. Where lanes take turns, loops run over these bits: a
+// CPU could not predict a branch for each soldier.
+constexpr int WORDS = LANES_SIDE_BY_SIDE ? 1 : (NUM_AGENTS + 63) / 64;
+struct Living {
+  unsigned long long bits[WORDS];
+};
+
+__device__ Living living_of(const Ground& ground) {
+  Living found = {};
+  if (LANES_SIDE_BY_SIDE) return found;
+  const int stride = num_lanes();
+  for (int word = 0, agent = lane(); word < WORDS; ++word)
+    for (int k = 0; k < 64 && agent < NUM_AGENTS; ++k, agent += stride)
+      found.bits[word] |= (unsigned long long)(ground.place[index_of(ground, agent)] >= 0) << k;
+  return found;
+}
+
+// Lets a lane do something for each of its soldiers that lives when a step begins; or more, where lanes run in parallel.
+template <class Work>
+__device__ void for_each(const Living& living, const Work& work) {
+  if (LANES_SIDE_BY_SIDE) {
+    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) work(agent);
+  } else {
+    const int first = lane(), stride = num_lanes();
+    for (int word = 0; word < WORDS; ++word)
+      for (unsigned long long bits = living.bits[word]; bits; bits &= bits - 1)
+        work(first + (64 * word + __ffsll((long long)bits) - 1) * stride);
+  }
+}
+
 // What a cell holds where this soldier stands.
 __device__ int soldier(int agent) { return flag_of(army_of(agent)) | agent; }
 
@@ -113,47 +143,44 @@ __device__ void hide(const Ground& ground, int agent, int cell) {
 }
 
 // ---- sight ----------------------------------------------------------------------------------------------------------
-// Copies WIDTH bytes of a row, from the left or from the right: all are read before any is written, so that a compiler
-// takes them at once.
+// Copies CHUNK bytes of a row, from the left or from the right, or the first WIDTH of them, 8 at least where it is not the
+// narrowest of views: all are read before any is written, so that a compiler takes them at once.
 template <bool MIRRORED, int WIDTH>
 __device__ void copy_bytes(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
-  unsigned char copied[WIDTH];
-  for (int k = 0; k < WIDTH; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
-  memcpy(seen, copied, WIDTH);
+  unsigned char copied[CHUNK];
+  for (int k = 0; k < CHUNK; ++k) copied[k] = line[MIRRORED ? -k : k] & circle[k];
+  if (WIDTH == CHUNK || WIDTH < 8) {
+    memcpy(seen, copied, WIDTH);
+    return;
+  }
+  constexpr int shift = WIDTH < 8 ? 0 : 8 * (WIDTH - 8) % 64;  // two halves that overlap, or a compiler copies byte by byte
+  unsigned long long halves[2];
+  memcpy(halves, copied, CHUNK);
+  halves[1] = shift == 0 ? halves[0] : halves[0] >> shift | halves[1] << (64 - shift) % 64;
+  memcpy(seen, halves, 8);
+  memcpy(seen + WIDTH - 8, halves + 1, 8);
 }
 
-// Copies a row of a view, and no more where it is at least that wide; pieces of WIDTH bytes overlap.
-template <bool MIRRORED, int WIDTH>
+// Copies a row of a view; chunks of a wide one overlap. A narrow one is a chunk, and is written whole unless it IS_EXACT.
+template <bool MIRRORED, bool IS_EXACT>
 __device__ void copy_row(const unsigned char* line, const unsigned char* circle, unsigned char* seen) {
-  for (int next = 0; next < VIEW; next += WIDTH) {
-    const int k = VIEW < WIDTH || next + WIDTH <= VIEW ? next : VIEW - WIDTH;
-    copy_bytes<MIRRORED, WIDTH>(line + (MIRRORED ? -k : k), circle + k, seen + k);
+  for (int next = 0; next < VIEW; next += CHUNK) {
+    const int k = VIEW < CHUNK || next + CHUNK <= VIEW ? next : VIEW - CHUNK;
+    copy_bytes<MIRRORED, IS_EXACT && VIEW < CHUNK ? VIEW : CHUNK>(line + (MIRRORED ? -k : k), circle + k, seen + k);
   }
 }
 
 // Copies what a soldier sees of a plane. Of a narrow view, a row runs over into the next one, which is copied later; so
-// does the last one into the next plane, unless this is the last.
-template <bool MIRRORED>
-__device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* seen,
-                           bool is_last) {
-  constexpr int width = VIEW >= CHUNK ? CHUNK : VIEW >= 8 ? 8 : 1;
-  const int wide = VIEW < 8 ? 0 : VIEW - is_last;
+// does the last one into the next plane, unless this is the last. Of the narrowest, it would run over into more than one.
+template <bool MIRRORED, bool IS_LAST>
+__device__ void copy_plane(const unsigned char* line, int side, const unsigned char* circle, unsigned char* seen) {
+  constexpr int whole = VIEW < CHUNK / 2 ? 0 : VIEW - IS_LAST;  // rows that may run over
   line += MIRRORED ? VIEW - 1 : 0;
-  for (int y = 0; y < wide; ++y, line += side, circle += ROW, seen += VIEW)
-    copy_row<MIRRORED, CHUNK>(line, circle, seen);
-  for (int y = wide; y < VIEW; ++y, line += side, circle += ROW, seen += VIEW)
-    copy_row<MIRRORED, width>(line, circle, seen);
-}
-
-// Whether a plane shows anything in the rows around a soldier.
-__device__ bool shows_any(const unsigned char* line, int side) {
-  unsigned char found[CHUNK] = {0};  // by place in a chunk
-  for (int y = 0; y < VIEW; ++y, line += side)
-    for (int next = 0; next < VIEW; next += CHUNK)
-      for (int k = 0; k < CHUNK; ++k) found[k] |= line[next + k];
-  unsigned long long words[2];
-  memcpy(words, found, CHUNK);
-  return (words[0] | words[1]) != 0;
+#ifndef __CUDACC__
+#pragma GCC unroll 16
+#endif
+  for (int y = 0; y < whole; ++y) copy_row<MIRRORED, false>(line + y * side, circle + y * ROW, seen + y * VIEW);
+  for (int y = whole; y < VIEW; ++y) copy_row<MIRRORED, true>(line + y * side, circle + y * ROW, seen + y * VIEW);
 }
 
 // A plane of an army's views, of the whole map: walls, its own soldiers, their hp, the enemy, their hp.
@@ -163,21 +190,19 @@ __device__ const unsigned char* plane_of(const Ground& ground, const Sight& sigh
 }
 
 // Writes what a soldier sees in a circle around it; the dead see nothing. Blue sees the map from its own side: x grows
-// towards where the enemy starts. Planes with nothing to show are common, and cleared at once.
+// towards where the enemy starts.
+template <int ARMY>
 __device__ void look(const Ground& ground, const Sight& sight, int agent) {
   unsigned char* seen = sight.observations + (size_t)index_of(ground, agent) * OBSERVATION_SIZE;
-  const int place = ground.place[index_of(ground, agent)], side = side_of(ground), army = army_of(agent);
-  bool shows = true;
-  for (int plane = 0; plane < 5; ++plane, seen += PLANE) {
-    const unsigned char* line = plane_of(ground, sight, plane, army) + place - VIEW_RADIUS * side - VIEW_RADIUS;
-    if (plane != 2 && plane != 4) shows = place >= 0 && (plane == 1 || shows_any(line, side));
-    if (!shows)
-      for (int k = 0; k < PLANE; ++k) seen[k] = 0;
-    else if (army == 0)
-      copy_plane<false>(line, side, sight.circle, seen, plane == 4);
-    else
-      copy_plane<true>(line, side, sight.circle, seen, plane == 4);
+  const int place = ground.place[index_of(ground, agent)], side = side_of(ground);
+  if (place < 0) {
+    for (int k = 0; k < 5 * PLANE; ++k) seen[k] = 0;
+    return;
   }
+  const int corner = place - VIEW_RADIUS * side - VIEW_RADIUS;
+  for (int plane = 0; plane < 4; ++plane)
+    copy_plane<ARMY == 1, false>(plane_of(ground, sight, plane, ARMY) + corner, side, sight.circle, seen + plane * PLANE);
+  copy_plane<ARMY == 1, true>(plane_of(ground, sight, 4, ARMY) + corner, side, sight.circle, seen + 4 * PLANE);
 }
 
 // One byte of what a soldier sees.
@@ -190,9 +215,9 @@ __device__ unsigned char seen_byte(const Ground& ground, const Sight& sight, int
   return plane[place + (y - VIEW_RADIUS) * side_of(ground) + ahead] & sight.circle[y * ROW + x];
 }
 
-// All soldiers look, or those who do by a mask. Lanes that run in parallel write neighbouring bytes of one view; where
-// they take turns, each writes whole views.
-__device__ void look_around(const Ground& ground, const Sight& sight, const bool* looks) {
+// Those who lived when the step began look; they are those of a mask, if there is one. Lanes that run in parallel write
+// neighbouring bytes of one view; where they take turns, each writes whole views.
+__device__ void look_around(const Ground& ground, const Sight& sight, const Living& living, const bool* looks) {
   if (LANES_SIDE_BY_SIDE) {
 #pragma unroll 1  // copies of the body spill registers on sm_80
     for (int k = lane(); k < NUM_AGENTS * OBSERVATION_SIZE; k += num_lanes()) {
@@ -202,8 +227,7 @@ __device__ void look_around(const Ground& ground, const Sight& sight, const bool
             seen_byte(ground, sight, agent, k % OBSERVATION_SIZE);
     }
   } else {
-    for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes())
-      if (looks == nullptr || looks[index_of(ground, agent)]) look(ground, sight, agent);
+    for_each(living, [&](int agent) { army_of(agent) == 0 ? look<0>(ground, sight, agent) : look<1>(ground, sight, agent); });
   }
 }
 
@@ -233,6 +257,15 @@ __device__ int target_of(const Ground& ground, const Choice& choice, int agent) 
 // A soldier's hp after all strikes, before it recovers; below 0 it dies.
 __device__ float hp_after(const Ground& ground, const Strikes& strikes, int agent) {
   return ground.hp[index_of(ground, agent)] - strikes.damage[env_id()] * (float)strikes.blows[index_of(ground, agent)];
+}
+
+// What holds of the dead, whom a lane that takes turns leaves out. It is written for all, and then over that of the living.
+__device__ void expect_nothing(const Ground& ground, const Pay& pay, const Ends& ends) {
+  for (int agent = lane(); agent < NUM_AGENTS; agent += num_lanes()) {
+    pay.rewards[index_of(ground, agent)] = 0.0f;
+    ends.agent_mask[index_of(ground, agent)] = false;
+    ends.agent_terminated[index_of(ground, agent)] = false;
+  }
 }
 
 __device__ void strike(const Ground& ground, const Orders& orders, const Strikes& strikes, int agent) {
@@ -313,24 +346,25 @@ __device__ void end_step(const Ground& ground, const Ends& ends) {
 extern "C" __global__ void step(Field field, Sight sight, Strikes strikes, Pay pay, Ends ends, Orders orders) {
   if (!is_active()) return;  // guard
   const Ground ground = here(field);
-  const int first = lane(), stride = num_lanes();
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) strike(ground, orders, strikes, agent);
+  const Living living = living_of(ground);
+  if (!LANES_SIDE_BY_SIDE) expect_nothing(ground, pay, ends);
+  for_each(living, [&](int agent) { strike(ground, orders, strikes, agent); });
   sync_env();  // all strikes have landed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) reward(ground, orders, strikes, pay, agent);
+  for_each(living, [&](int agent) { reward(ground, orders, strikes, pay, agent); });
   sync_env();  // all have seen the hp from before the strikes, and who was struck
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) suffer(ground, strikes, ends, agent);
+  for_each(living, [&](int agent) { suffer(ground, strikes, ends, agent); });
   sync_env();  // the dead have left
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) claim(ground, orders, agent);
+  for_each(living, [&](int agent) { claim(ground, orders, agent); });
   sync_env();  // all have claimed
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) go(ground, orders, agent);
+  for_each(living, [&](int agent) { go(ground, orders, agent); });
   sync_env();  // all know whether they go, and have read the turn
-  for (int agent = first; agent < NUM_AGENTS; agent += stride) arrive(ground, orders, agent);
-  if (first == 0) {
+  for_each(living, [&](int agent) { arrive(ground, orders, agent); });
+  if (lane() == 0) {
     end_step(ground, ends);
     orders.turn[env_id()] = (int)Random::env().below(ORDERS);
   }
   sync_env();  // all stand where they will be seen
-  look_around(ground, sight, ends.agent_mask);
+  look_around(ground, sight, living, ends.agent_mask);
 }
 
 // Both armies take up their formation, each at a height of its own: `formation` has columns and rows, of which `slack`
@@ -369,5 +403,5 @@ extern "C" __global__ void reset(Field field, Sight sight, int* kills, bool* red
     turn[env] = drawn_turn;
   }
   sync_env();  // all stand where they will be seen
-  look_around(ground, sight, nullptr);
+  look_around(ground, sight, living_of(ground), nullptr);
 }
