@@ -239,7 +239,7 @@ def test_installed_policies_play(installed: Path, tmp_path: Path) -> None:
     command = [installed / "bin" / "warpworld", "watch", "--pretrained", "minatar_breakout", "--steps", "3", "--no-gif"]
     sooner = {"WARPWORLD_CACHE": str(tmp_path / "cache"), "WARPWORLD_CXXFLAGS": "-O0"}
     done = run(command, cwd=tmp_path, **sooner)
-    assert "minatar_breakout, iteration 610, actions drawn, seed 0: 1 episode of 3 steps" in done.stdout
+    assert "minatar_breakout, iteration 1,220, actions drawn, seed 0: 1 episode of 3 steps" in done.stdout
     assert (tmp_path / "replay.html").is_file()
     assert files(package) == before  # nothing is written into the package
 

@@ -28,7 +28,8 @@ from warpworld.trainers.trainer import Trainer
 pytestmark = pytest.mark.cpu_backend
 
 NAMES = [entry.config for entry in PRETRAINED]
-TAKES = {"tag_continuous": pytest.mark.heavy, "deathmatch": pytest.mark.heavy, "connect_four": pytest.mark.long}
+TAKES = dict.fromkeys(("tag_continuous", "deathmatch", "minatar_breakout"), pytest.mark.heavy)
+TAKES["connect_four"] = pytest.mark.long
 FEW, SEED = 100, 7  # episodes, and their seed, which no stated score is of
 DOUBT = 4.4  # standard errors: a right score misses by more in one of 100,000 tests
 
@@ -127,7 +128,7 @@ def test_commands_write_into_the_working_folder(
     monkeypatch.chdir(tmp_path)
     before = sorted(pretrained_folder().rglob("*"))
     assert main(["watch", "--pretrained", "overcooked", "episode_length=3", "--no-gif"]) == 0
-    assert "overcooked, iteration 234, actions drawn, seed 0: 1 episode of 3 steps" in capsys.readouterr().out
+    assert "overcooked, iteration 1,220, actions drawn, seed 0: 1 episode of 3 steps" in capsys.readouterr().out
     assert main(["trace", "pretrained:overcooked", "env.episode_length=3"]) == 0
     assert main(["report", "pretrained:overcooked", "--no-replay"]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {"replay.html", "trace.npz", "report.html"}
