@@ -30,6 +30,7 @@ from warpworld.environment.declarations import (
     masked_phase,
     script_kernel,
 )
+from warpworld.environment.entity_lists import EntityBox, EntityList
 from warpworld.environment.environment import (
     Environment,
     HostCode,
@@ -68,6 +69,8 @@ __all__ = [
     "SERVED",
     "ActionPart",
     "Array",
+    "EntityBox",
+    "EntityList",
     "Environment",
     "Group",
     "HostCode",
