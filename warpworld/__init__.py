@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from warpworld.checking import compare as compare
     from warpworld.config import load_config as load_config
     from warpworld.environment import Array as Array
+    from warpworld.environment import EntityBox as EntityBox
+    from warpworld.environment import EntityList as EntityList
     from warpworld.environment import Environment as Environment
     from warpworld.environment import Group as Group
     from warpworld.environment import Kernel as Kernel

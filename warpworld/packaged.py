@@ -65,6 +65,7 @@ MODELS = {
     "mlp": "warpworld.policies.networks.mlp:MLP",
     "multi_input": "warpworld.policies.networks.multi_input:MultiInput",
     "impala": "warpworld.policies.networks.impala:Impala",
+    "entities": "warpworld.policies.networks.entities:Entities",
 }
 LOGGERS = {
     "tensorboard": "warpworld.runs.loggers.tensorboard:TensorBoard",

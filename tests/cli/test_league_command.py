@@ -24,7 +24,7 @@ def printed(
         drawn.update(rates=rates, rows=rows, columns=columns, labels=labels)
         return path
 
-    monkeypatch.setattr("warpworld.trainers.league.cross_play.cross_play", lambda *given: found)
+    monkeypatch.setattr("warpworld.trainers.league.cross_play.cross_play", lambda *given, **named: found)
     monkeypatch.setattr("warpworld.report.heat_map.draw_win_rates", draw)
     run = run_of(Drawn, tmp_path)
     assert main(["league", str(run.path)]) == 0

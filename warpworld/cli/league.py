@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from warpworld.cli.argument_types import at_least
-from warpworld.cli.override_options import add_device, opened_run
+from warpworld.cli.override_options import add_device, opened_run, played_config
 from warpworld.text import print_columns
 
 if TYPE_CHECKING:
@@ -26,11 +26,22 @@ def add_parsers(commands: Any) -> None:
     )
     league.add_argument("run", metavar="RUN", help="a run folder, as `warpworld train` makes")
     league.add_argument(
+        "overrides",
+        metavar="env.key=value",
+        nargs="*",
+        default=[],
+        help="parameters of the environment to play in, such as env.plan_seed=1000",
+    )
+    league.add_argument(
         "--episodes", type=at_least(1, MOST_EPISODES), default=100, help="episodes of each pair (default: 100)"
     )
     league.add_argument(
         "--members", type=at_least(1, MOST_MEMBERS), default=5, metavar="K",
         help="selves from checkpoints, spread over the training, and as many of the pool (default: 5)",
+    )  # fmt: skip
+    league.add_argument(
+        "--checkpoint", type=at_least(0), action="append", default=[], metavar="ITERATION",
+        help="a self of this iteration, in place of K that are spread over the training; may be repeated",
     )  # fmt: skip
     league.add_argument("--seed", type=at_least(0), default=0, help="seed of the episodes (default: 0)")
     league.add_argument(
@@ -39,7 +50,7 @@ def add_parsers(commands: Any) -> None:
         help="whose selves the rows are (default: the first with self_play, or else that learns)",
     )
     add_device(league, "play")
-    league.set_defaults(command=_league)
+    league.set_defaults(command=_league, settings="overrides")
 
 
 def _league(arguments: argparse.Namespace) -> int:
@@ -47,9 +58,19 @@ def _league(arguments: argparse.Namespace) -> int:
     from warpworld.report.heat_map import draw_win_rates
 
     run = opened_run(arguments)
+    played_in = played_config(run, arguments.overrides)
     from warpworld.trainers.league.cross_play import cross_play
 
-    found = cross_play(run, arguments.episodes, arguments.members, arguments.seed, arguments.policy, _say)
+    found = cross_play(
+        run,
+        arguments.episodes,
+        arguments.members,
+        arguments.seed,
+        arguments.policy,
+        _say,
+        checkpoints=arguments.checkpoint,
+        played_in=played_in,
+    )
     # tables of win rates and ratings
     print(f"{found.policy}: how often rows beat columns, {found.episodes} episodes each; numbers are iterations")
     print_columns(_rows(found))

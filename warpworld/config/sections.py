@@ -90,7 +90,7 @@ class ModelConfig(Section):
     model_config = ConfigDict(extra="allow")
 
     type: Text = Field(
-        default="mlp", description="kind of network: mlp, multi_input, impala, or module:Class of your own"
+        default="mlp", description="kind of network: mlp, multi_input, impala, entities, or module:Class of your own"
     )
     normalise_observations: Flag = Field(default=False, description="shift and scale features to mean 0 and variance 1")
     shared: Flag = Field(

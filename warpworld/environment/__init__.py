@@ -43,7 +43,16 @@ from warpworld.environment.gym_spaces import as_gymnasium
 from warpworld.environment.library_actions import is_whole, library_actions, stored_action
 from warpworld.environment.nested_spaces import Path, at_path, built, is_nested, leaves, mapped, own_space
 from warpworld.environment.params import expected_instead, limits_of, plain_types
-from warpworld.environment.parts import SERVED, Part, feature_shapes, part_of, parts_of, subspaces
+from warpworld.environment.parts import (
+    SERVED,
+    EntityBox,
+    EntityList,
+    Part,
+    feature_shapes,
+    part_of,
+    parts_of,
+    subspaces,
+)
 from warpworld.environment.per_env import checked_ends, per_env_dtypes
 from warpworld.environment.ranges import Range
 from warpworld.environment.registry import environment_names, get_environment, register
@@ -68,6 +77,8 @@ __all__ = [
     "SERVED",
     "ActionPart",
     "Array",
+    "EntityBox",
+    "EntityList",
     "Environment",
     "Group",
     "HostCode",

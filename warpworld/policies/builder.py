@@ -16,7 +16,7 @@ from warpworld.environment import Group, action_heads, action_layout, is_nested,
 from warpworld.errors import ConfigError, WarpworldError, said
 from warpworld.policies.distributions import ActionDistribution, Categorical, Gaussian, Hybrid
 from warpworld.policies.inputs import CallersSpaces, ObservationNormaliser, ObservationRows, Preprocessing
-from warpworld.policies.layers import make_cell, one_torch_thread
+from warpworld.policies.layers import EntityEncoder, make_cell, one_torch_thread
 from warpworld.policies.policy import Policy
 from warpworld.policies.recurrent import Recurrent, RecurrentPolicy, RememberingNetwork, check_encoder, encoded_width
 from warpworld.policies.shared import Shared
@@ -103,7 +103,7 @@ def build_policy(
         _check(network, expected, model.type)
     # parts around the network
     rows = ObservationRows(group.observation)
-    normaliser = _normaliser(rows, group) if model.normalise_observations else None
+    normaliser = _normaliser(rows, group, network) if model.normalise_observations else None
     preprocessing = None if rows.is_plain else Preprocessing(rows, may_reduce=":" not in model.type)
     policy = (
         RecurrentPolicy(network, distribution, normaliser, preprocessing, critic_input)
@@ -114,8 +114,13 @@ def build_policy(
     return policy.eval()
 
 
-def _normaliser(rows: ObservationRows, group: Group) -> ObservationNormaliser:
+def _normaliser(rows: ObservationRows, group: Group, network: nn.Module) -> ObservationNormaliser:
     """Normaliser of the floats that the group sees."""
+    if any(isinstance(module, EntityEncoder) for module in network.modules()):
+        raise ConfigError(
+            "normalise_observations=true, but model 'entities' reads flags of entities that are there, which "
+            "normalising would move; set it to false"
+        )
     floats = sum(part.numbers for part in rows.parts if part.is_float)
     if not floats:
         raise ConfigError(

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Space, Tuple
 
+from warpworld import EntityBox, EntityList
 from warpworld.environment import Group
 from warpworld.policies import Policy
 from warpworld.policies.exporting import FORMATS
@@ -20,6 +21,7 @@ INFINITE = np.inf
 FLOATS = Box(-INFINITE, INFINITE, (4,))
 PICTURE = Box(0, 255, (3, 20, 24), np.uint8)
 PIXELS = Box(0.0, 1.0, (2, 40), np.float16)
+ENTITIES = EntityBox(-4.0, 4.0, 19, [EntityList("agents", 2, 3, 4, mask=1), EntityList("doors", 15, 2, 2, mask=None)])
 MIXED = Dict(
     camera=PICTURE,
     flags=MultiBinary(4),
@@ -65,6 +67,7 @@ KINDS = {
     "pixels": Kind(PIXELS, Discrete(2), {"activation": "tanh", **PIXELS_MODEL}),
     "impala": Kind(PICTURE, Discrete(3), {"type": "impala", "channels": [4, 6], "branch_size": 16}),
     "impala, lstm": Kind(MIXED, Discrete(3), {"type": "impala", "channels": [4], **LSTM}),
+    "entities": Kind(ENTITIES, CHOICES, {"type": "entities", "entity_size": 8}, masked=True),
     "choices": Kind(MultiDiscrete([2, 3]), Discrete(2)),
     "lstm": Kind(FLOATS, Discrete(3), LSTM),
     "gru": Kind(FLOATS, Box(-1.0, 1.0, (2,)), {**GRU, **NORMALISED}),

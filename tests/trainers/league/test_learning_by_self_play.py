@@ -145,6 +145,24 @@ def test_two_policies_are_rows_and_columns(tag: Run, capsys: pytest.CaptureFixtu
     assert out.startswith("tagger: how often rows beat columns") and "the columns: runner" in out
 
 
+def test_a_league_of_chosen_selves_in_another_environment(tag: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Taggers that chase catch runners who move at random, but seldom in one step."""
+
+    def of_greedy(*words: str) -> tuple[list[str], float]:
+        assert main(["league", str(tag.path), *words, "--episodes", "64"]) == 0
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        return lines[1], float(next(line[-1] for line in lines if line[:1] == ["greedy"]))
+
+    head, rate = of_greedy("--checkpoint", "2")
+    assert head == ["Elo", "2", "greedy", "random"]
+    assert rate > 0.8
+    assert of_greedy("env.episode_length=1", "--checkpoint", "2")[1] < 0.5
+    assert main(["league", str(tag.path), "--checkpoint", "1"]) == 2
+    assert "has no checkpoint of iteration 1, the nearest is 0" in capsys.readouterr().err
+    assert main(["league", str(tag.path), "trainer.seed=3"]) == 2
+    assert "trainer.seed=3: expected a parameter of the environment" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("runner", "columns"),
     [({"algorithm": "random"}, ["greedy", "random"]), ({"train": False}, ["2", "greedy", "random"])],

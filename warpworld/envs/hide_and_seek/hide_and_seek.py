@@ -15,7 +15,18 @@ import numpy as np
 from gymnasium.spaces import Box, MultiDiscrete
 
 from warpworld.drawing import Discs, Drawing, Mark, Rectangles, Segments
-from warpworld.environment import Array, Environment, Group, Kernel, Phase, Range, Script, register
+from warpworld.environment import (
+    Array,
+    EntityBox,
+    EntityList,
+    Environment,
+    Group,
+    Kernel,
+    Phase,
+    Range,
+    Script,
+    register,
+)
 from warpworld.errors import DeclarationError
 
 OWN, ABOUT_AGENT, ABOUT_BOX, ABOUT_RAY = 8, 5, 8, 4  # numbers in an observation
@@ -159,11 +170,19 @@ class HideAndSeek(Environment):
         p = self.params
         entities = self._about_agent * (self._agents - 1) + self._about_thing * self._things if p.lists_entities else 0
         size = self._about_self + entities + 2 * (self._doors + p.random_rooms) + ABOUT_RAY * p.lidar_rays
-        seen, action = Box(-4.0, 4.0, (size,)), MultiDiscrete([3, 3, 2, 3])
+        seen, action = self._observed(size), MultiDiscrete([3, 3, 2, 3])
         state = "state" if p.central_critics else None
         sizes = {"hider": p.hiders, "seeker": p.seekers}
         names: Any = {"action_names": ACTIONS, "action_keys": KEYS}
         return [Group(name, number, seen, action, critic_input=state, **names) for name, number in sizes.items()]
+
+    def _observed(self, size: int) -> Box:
+        """Space of an observation of ``size`` numbers, with its lists of entities, see ``write_entities``."""
+        if not self.params.lists_entities:
+            return Box(-4.0, 4.0, (size,))
+        agents = EntityList("agents", self._about_self, self._agents - 1, self._about_agent)
+        things = EntityList("things", agents.end, self._things, self._about_thing)
+        return EntityBox(-4.0, 4.0, size, [agents, things] if self._things else [agents])
 
     @property
     def _agents(self) -> int:

@@ -102,7 +102,8 @@ def as_observed(inputs: Mapping[str, Any], observation: Space) -> Any:
 
 def described_space(space: Space) -> dict[str, Any]:
     """A space for JSON; bounds that are all alike become one number, infinite ones null."""
-    own: dict[str, Any] = {"type": type(space).__name__}
+    kind = "Box" if isinstance(space, Box) else type(space).__name__  # an EntityBox is a Box to others
+    own: dict[str, Any] = {"type": kind}
     if isinstance(space, Box):
         return {**own, "low": _numbers(space.low), "high": _numbers(space.high)}
     if isinstance(space, Discrete):

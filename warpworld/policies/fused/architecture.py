@@ -17,6 +17,7 @@ from warpworld.policies import (
     ActorWithCritic,
     BranchEncoder,
     CellStack,
+    EntityEncoder,
     Layers,
     MinGRU,
     MultiInput,
@@ -192,6 +193,8 @@ def why_not(model: nn.Module) -> str | None:
 def _check(model: nn.Module) -> None:
     if any(isinstance(module, ResidualBlock) for module in model.modules()):
         raise UnfitError("it has residual convolutions")
+    if any(isinstance(module, EntityEncoder) for module in model.modules()):
+        raise UnfitError("it attends to entities")
     if type(model) not in (*SEPARATE, *REMEMBERING, Shared, *VALUE_NETWORKS):
         raise UnfitError(f"its model is a {type(author_of(model)).__name__}, none of the packaged ones")
     if any(p.dtype != torch.float32 or p.device.type != "cpu" for p in model.parameters()):

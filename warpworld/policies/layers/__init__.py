@@ -1,5 +1,6 @@
 """Layers that networks are made of, recurrent cells, encoders, and the precision of their products."""
 
+from warpworld.policies.layers.attention import EntityEncoder
 from warpworld.policies.layers.bf16_products import reduces_to_bf16
 from warpworld.policies.layers.cell_makers import make_cell
 from warpworld.policies.layers.cells import GRU, LSTM, Cell, CellStack, MinGRU
@@ -40,6 +41,7 @@ __all__ = [
     "Cell",
     "CellStack",
     "Ensemble",
+    "EntityEncoder",
     "Layers",
     "MinGRU",
     "ResidualBlock",

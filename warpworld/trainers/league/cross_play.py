@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from warpworld.config import RANDOM, self_play_entries, sides_of
+from warpworld.config import RANDOM, RunConfig, self_play_entries, sides_of
 from warpworld.errors import RunError, suggest
 from warpworld.runs import Run
 from warpworld.trainers.collecting import Player, Scripted, player_of
@@ -81,6 +81,9 @@ def cross_play(
     seed: int = 0,
     policy: str | None = None,
     on_pair: Callable[[int, int], None] = lambda done, all: None,
+    *,
+    checkpoints: Sequence[int] = (),
+    played_in: RunConfig | None = None,
 ) -> CrossPlay:
     """Let the selves of a run play each other, the environment's scripts and random actions.
 
@@ -96,15 +99,17 @@ def cross_play(
         seed: of the episodes; the same seed gives the same table.
         policy: whose selves are the rows; None takes the first with opponents, or else the first that is trained.
         on_pair: called after each pair: how many are done, of how many.
+        checkpoints: iterations of the selves, in place of ``members`` that are spread over the training.
+        played_in: the run's configuration with other parameters of the environment; None plays as it was trained.
 
     Raises:
-        RunError: there is no checkpoint, no such policy or no player to meet it, a file of the pool is missing or was
-            changed, or episodes do not end.
+        RunError: there is no checkpoint, or none of these iterations, no such policy or no player to meet it, a file
+            of the pool is missing or was changed, or episodes do not end.
     """
     # sides, and selves from checkpoints
     name = _policy(run, policy)
     own, other, same = _sides(run, name)
-    iterations = _spread(run.checkpoints(), members)
+    iterations = sorted(set(checkpoints)) or _spread(run.checkpoints(), members)
     if not iterations:
         run.load_checkpoint()  # raises if there is none
     selves = {iteration: load_policies(run, iteration) for iteration in iterations}
@@ -114,7 +119,7 @@ def cross_play(
     if not same:
         columns = _others(run, rivals, selves, other)
     # games, and what follows from them
-    scores, games = _table(run, rows, columns, (own, other), same, episodes, seed, on_pair)
+    scores, games = _table(played_in or run.config, rows, columns, (own, other), same, episodes, seed, on_pair)
     with np.errstate(invalid="ignore"):
         win_rates = np.divide(scores, games, out=np.full_like(scores, np.nan), where=games > 0)
     row_ratings, column_ratings = _ratings(scores, games, same)
@@ -213,7 +218,7 @@ def _short(run: str, taken: Container[str]) -> str:
 
 # ---- the table -------------------------------------------------------------------------------------------------------
 def _table(
-    run: Run,
+    config: RunConfig,
     rows: Sequence[Member],
     columns: Sequence[Member],
     sides: tuple[Sequence[str], Sequence[str]],
@@ -231,7 +236,7 @@ def _table(
     for done, (i, j) in enumerate(pairs, 1):
         players = {group: rows[i].players[group] for group in own}
         players |= {group: columns[j].players[group] for group in other}
-        won = _scores(play_groups(run.config, players, each, seed + done), players, own)
+        won = _scores(play_groups(config, players, each, seed + done), players, own)
         scores[i, j] += won.sum().item()
         games[i, j] += len(won)
         # the same games, from the other side

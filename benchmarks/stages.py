@@ -1,0 +1,182 @@
+"""The stages through which hide and seek goes while both teams learn, found in a run's metrics and played again.
+
+``python -m benchmarks.stages RUN [--episodes N] [--picture PNG]`` prints when each stage begins, and a table: how often
+the hiders of each stage beat the seekers of each, in the game that the scoreboard judges. The picture has the curves
+with the stages marked, and the table.
+
+A stage begins where the mean of a metric over ``WINDOW`` iterations first passes a mark:
+
+- chase: hidden is below the middle between its first value and its least one;
+- doors: half of the preparations end with a box in every door;
+- locks: half of them end with these boxes locked.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warpworld import Run
+from warpworld.config import with_env
+from warpworld.drawing import INK, PAPER, SERIES, figure
+from warpworld.runs import read_metrics
+from warpworld.text import print_columns
+from warpworld.trainers.loaded_policies import load_policies
+from warpworld.trainers.play import play_groups
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WINDOW = 20  # iterations
+JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0}  # as in configs/reproduce/hide_and_seek.yaml
+SHARES = {"hidden": "steps hidden", "covered": "doors covered", "sealed": "and locked"}
+COUNTS = {"seeker_locks": "locks by seekers", "seeker_unlocks": "unlocks by seekers", "holds_broken": "holds broken"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Part of a training.
+
+    Attributes:
+        name: of what begins with it.
+        iteration: the first.
+        checkpoint: the newest one before the next stage begins.
+    """
+
+    name: str
+    iteration: int
+    checkpoint: int
+
+
+def smoothed(values: np.ndarray) -> np.ndarray:
+    """Means over the last ``WINDOW`` values, or over as many as there are."""
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    ends = np.arange(1, len(values) + 1)
+    starts = np.maximum(ends - WINDOW, 0)
+    return (sums[ends] - sums[starts]) / (ends - starts)
+
+
+def beginnings(curves: Mapping[str, np.ndarray]) -> dict[str, int]:
+    """Index at which each stage begins, in order; stages that do not come, or not in this order, are left out.
+
+    Args:
+        curves: smoothed metrics by name, (iterations,).
+    """
+    hidden = curves["hidden"]
+    marks = {
+        "chase": hidden < 0.5 * (hidden[0] + hidden.min()),
+        "doors": curves["covered"] >= 0.5,
+        "locks": curves["sealed"] >= 0.5,
+    }
+    found = {"start": 0}
+    for name, is_past in marks.items():
+        after = np.flatnonzero(is_past[max(found.values()) :])
+        if len(after):
+            found[name] = int(after[0]) + max(found.values())
+    return found
+
+
+def stages_of(begin: Mapping[str, int], iterations: Sequence[int], checkpoints: Sequence[int]) -> list[Stage]:
+    """Stages with a checkpoint in each.
+
+    Args:
+        begin: index of each stage's first iteration, see ``beginnings``.
+        iterations: of the metrics.
+        checkpoints: iterations of these; of the start the first is taken, of a stage without one the next.
+    """
+    firsts = [iterations[index] for index in begin.values()]
+    found = []
+    for name, first, following in zip(begin, firsts, [*firsts[1:], checkpoints[-1] + 1], strict=True):
+        within = [checkpoint for checkpoint in checkpoints if first <= checkpoint < following]
+        later = next((checkpoint for checkpoint in checkpoints if checkpoint >= first), checkpoints[-1])
+        found.append(Stage(name, first, checkpoints[0] if name == "start" else within[-1] if within else later))
+    return found
+
+
+# ---- picture ---------------------------------------------------------------------------------------------------------
+def draw(
+    path: Path, steps: np.ndarray, curves: Mapping[str, np.ndarray], found: list[Stage], rates: np.ndarray
+) -> None:
+    """Draw curves over env steps, with a line where each stage begins, and the table of win rates."""
+    begin = {stage.name: steps[np.searchsorted(curves["iteration"], stage.iteration)] for stage in found}
+    with figure(path, 10.5, 3.4, dpi=130) as drawn:
+        shares, counts, matrix = drawn.subplots(1, 3)
+        for axis, metrics, what in ((shares, SHARES, "share"), (counts, COUNTS, "an episode")):
+            for (name, label), colour in zip(metrics.items(), SERIES, strict=False):
+                axis.plot(steps, curves[name], color=colour, linewidth=1.3, label=label)
+            for number, (name, at) in enumerate(list(begin.items())[1:]):  # the start needs no line
+                axis.axvline(at, color=INK, linewidth=0.8, linestyle=":")
+                height = 0.7 - 0.09 * number  # names of stages that are close together stand below each other
+                axis.text(at + 0.01 * steps[-1], height, name, transform=axis.get_xaxis_transform(), fontsize=8)
+            axis.set(xlabel="million env steps", ylabel=what)
+            axis.legend(fontsize=8)
+        _draw_rates(matrix, [stage.name for stage in found], rates)
+
+
+def _draw_rates(axis: Axes, names: Sequence[str], rates: np.ndarray) -> None:
+    axis.imshow(rates, cmap="RdBu", vmin=0.0, vmax=1.0)
+    axis.set_xticks(range(len(names)), names)
+    axis.set_yticks(range(len(names)), names)
+    axis.set(xlabel="seekers after", ylabel="hiders after", title="episodes that hiders win")
+    axis.grid(visible=False)
+    for (i, j), rate in np.ndenumerate(rates):
+        colour = PAPER if abs(rate - 0.5) > 0.3 else INK
+        axis.text(j, i, f"{rate:.2f}", ha="center", va="center", color=colour, fontsize=9)
+
+
+# ---- command ---------------------------------------------------------------------------------------------------------
+def curves_of(run: Run) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Millions of env steps (iterations,), and smoothed metrics by name beside the numbers of the iterations."""
+    rows = [row for row in read_metrics(run.metrics_path).rows if "env/hidden" in row]
+    curves = {name: smoothed(np.array([row[f"env/{name}"] for row in rows])) for name in (*SHARES, *COUNTS)}
+    curves["iteration"] = np.array([row["iteration"] for row in rows])
+    return np.array([row["env_steps"] for row in rows]) / 1e6, curves
+
+
+def played(run: Run, found: Sequence[Stage], episodes: int) -> np.ndarray:
+    """Share of episodes that hiders of each stage (rows) win against seekers of each (columns).
+
+    They win an episode in which no seeker sees them in more than half of the steps of the chase; half of them is a
+    draw, and counts half.
+    """
+    config, selves = with_env(run.config, JUDGED, "JUDGED"), [load_policies(run, each.checkpoint) for each in found]
+    rates = np.zeros((len(found), len(found)))
+    for i, j in np.ndindex(*rates.shape):
+        players = {"hider": selves[i]["hider"], "seeker": selves[j]["seeker"]}
+        returns = play_groups(config, players, episodes, seed=1 + len(found) * i + j)["hider"].mean(1)
+        rates[i, j] = ((returns.sign() + 1) / 2).mean().item()
+    return rates
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the stages and the table of a run, and draw both."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.stages", description=__doc__.split("\n")[0])
+    parser.add_argument("run", help="a run folder of hide_and_seek, with checkpoints")
+    parser.add_argument("--episodes", type=int, default=512, help="of each pair (default: 512)")
+    parser.add_argument("--picture", type=Path, help="PNG to draw")
+    given = parser.parse_args(arguments)
+    run = Run.open(given.run)
+    steps, curves = curves_of(run)
+    found = stages_of(beginnings(curves), curves["iteration"].tolist(), run.checkpoints())
+    rates = played(run, found, given.episodes)
+    at = np.searchsorted(curves["iteration"], [stage.iteration for stage in found])
+    print_columns([
+        ["stage", "begins", "self of iteration"],
+        *([each.name, f"{steps[i]:.2f} M env steps", f"{each.checkpoint}"] for each, i in zip(found, at, strict=True)),
+    ])  # fmt: skip
+    print(f"\nepisodes that hiders win, {given.episodes} of each pair; rows: hiders after a stage, columns: seekers")
+    names = [stage.name for stage in found]
+    lines = [[f"{rate:.2f}" for rate in row] for row in rates]
+    print_columns([["", *names], *([name, *line] for name, line in zip(names, lines, strict=True))])
+    if given.picture is not None:
+        draw(given.picture, steps, curves, found, rates)
+        print(given.picture)
+
+
+if __name__ == "__main__":
+    main()
