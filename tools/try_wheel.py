@@ -1,4 +1,4 @@
-"""Installs a wheel into an empty virtual environment of each Python, and trains, checks and shows with it.
+"""Installs a wheel into an empty virtual environment of each Python: trains, checks, and shows the demo.
 
 `make wheel` calls it. It finds what the tests of a checkout cannot: a file or a dependency that a wheel lacks, kernels
 that it should bring compiled, and what one version of Python does not have. No command finds a compiler or a display.
@@ -121,8 +121,8 @@ def offline() -> list[str]:
     return words
 
 
-def try_python(wheel: Path, python: Path, torch_index: str, folder: Path) -> None:
-    """Install for a Python, train, check, and show the demo twice.
+def try_python(wheel: Path, python: Path, torch_index: str, compiles: bool, folder: Path) -> None:
+    """Install for a Python, train, check, and show the demo twice; with what else is on the path where kernels compile.
 
     Raises:
         WheelError: a command failed, or left no file that it should leave.
@@ -131,6 +131,8 @@ def try_python(wheel: Path, python: Path, torch_index: str, folder: Path) -> Non
     print(f"Python {version}: installing {wheel.name}; this takes some minutes", flush=True)
     commands = install(wheel, python, torch_index, folder)
     warpworld, path = commands / "warpworld", str(commands)
+    if compiles:
+        path = os.pathsep.join((path, os.environ["PATH"]))
     alone = {"HOME": "/dev/null", "WARPWORLD_CACHE": "", "TMPDIR": str(folder)}
     took = {
         "train": run([warpworld, *TRAINING], folder, PATH=path),
@@ -194,6 +196,7 @@ def main() -> int:
         choices=LAUNCHERS,
         help="also start the demo by these, with the first Python",
     )
+    parser.add_argument("--compile", action="store_true", help="let kernels compile, as those of a source distribution")
     parser.add_argument("--torch-index", default="", metavar="URL", help="index of torch's CPU builds; empty: none")
     asked = parser.parse_args()
     print("seconds by the clock, and in brackets of the processor", flush=True)
@@ -201,13 +204,14 @@ def main() -> int:
         folder = Path(name)
         try:
             wheel = asked.wheel.resolve(strict=True)
-            for i, python in enumerate(asked.python):
+            pythons = [Path(shutil.which(python) or python) for python in asked.python]
+            for i, python in enumerate(pythons):
                 (folder / f"{i}").mkdir()
-                try_python(wheel, python, asked.torch_index, folder / f"{i}")
+                try_python(wheel, python, asked.torch_index, asked.compile, folder / f"{i}")
                 shutil.rmtree(folder / f"{i}")  # several GB with torch
             for launcher in asked.launcher:
                 (folder / launcher).mkdir()
-                try_launcher(launcher, wheel, asked.python[0], folder / launcher)
+                try_launcher(launcher, wheel, pythons[0], folder / launcher)
         except (OSError, WheelError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
