@@ -204,7 +204,7 @@ def main() -> int:
         folder = Path(name)
         try:
             wheel = asked.wheel.resolve(strict=True)
-            pythons = [Path(shutil.which(python) or python) for python in asked.python]
+            pythons = [Path(shutil.which(python) or python).absolute() for python in asked.python]
             for i, python in enumerate(pythons):
                 (folder / f"{i}").mkdir()
                 try_python(wheel, python, asked.torch_index, asked.compile, folder / f"{i}")
