@@ -32,6 +32,11 @@ def has_wheel(package: str, version: str) -> bool:
         return subprocess.run(pip, capture_output=True, check=False).returncode == 0
 
 
+def needed() -> set[str]:
+    """Names of all that warpworld needs, directly or not, as it is installed here."""
+    return set(weights(required(importlib.metadata.distribution("warpworld")), ()))
+
+
 def lacking(packages: Iterable[str], version: str) -> list[str]:
     """Those of some packages that have no wheel."""
     return [name for name in sorted(packages) if not has_wheel(name, version)]
@@ -41,8 +46,8 @@ def main() -> int:
     """Print a line for each version; 1 where the index has no package at all."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("versions", nargs="*", default=["3.13", "3.14"], help="of Python (default: 3.13 3.14)")
-    packages = weights(required(importlib.metadata.distribution("warpworld")), ())
-    for version in parser.parse_args().versions:
+    versions, packages = parser.parse_args().versions, needed()
+    for version in versions:
         missing = lacking(packages, version)
         if len(missing) == len(packages):
             print(f"error: pip finds no wheel at all for Python {version}t; does its index answer?", file=sys.stderr)
