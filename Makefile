@@ -52,7 +52,7 @@ OPTIMISED_TESTS := $(addprefix tests/,cuda eyes/blocks policies/fused world) $(w
 NIGHTLY_OPTIMISED := $(filter-out tests/trainers/%,$(OPTIMISED_TESTS)) $(addprefix tests/,envs $(addprefix trainers/,algorithms collecting replay))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo train quick test test-slow exhaustive test-optimised peers night-peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel pictures catalogue gallery scoreboard tutorials clean
+.PHONY: help setup demo train quick test test-slow exhaustive test-optimised peers night-peers cuda-tools browser-tools test-cuda mutants lint types bench gpu docs docs-serve wheel try-wheel pictures catalogue gallery scoreboard tutorials clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)$$/  make \1#\2/p' Makefile | awk -F'#' '{printf "%-18s%s\n", $$1, $$2}'
@@ -112,10 +112,15 @@ gpu: ## Check and measure the cuda backend on this machine's GPU
 	@if [ -x $(BIN)/python ]; then python=$(BIN)/python; else python=$(PYTHON); fi; \
 	  $$python -m benchmarks.gpu $(ARGS)
 
+# In other Pythons, too: make wheel PYTHONS="python3.10 python3.14"
 wheel: $(STAMP) ## Build a wheel with compiled kernels into dist/, install it elsewhere, and train without a compiler
 	rm -rf build dist
 	$(BIN)/python -m tools.build_wheel $(ARGS)
-	$(BIN)/python tools/try_wheel.py --torch-index "$(TORCH_INDEX)" dist/warpworld-*.whl
+	$(BIN)/python tools/try_wheel.py --torch-index "$(TORCH_INDEX)" dist/warpworld-*.whl $(if $(PYTHONS),--python $(PYTHONS))
+
+# Needs nothing but the wheel; uv and pipx are found on the path.
+try-wheel: ## Try the wheel of dist/ in PYTHONS, and start its demo by uvx and pipx
+	$(PYTHON) tools/try_wheel.py dist/warpworld-*.whl $(if $(PYTHONS),--python $(PYTHONS)) --launcher uvx pipx
 
 docs: $(DOCS_STAMP) ## Build the documentation site into site/; a broken link is an error
 	$(BIN)/python -m tools.site build $(ARGS)

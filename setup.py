@@ -104,7 +104,7 @@ setup(
         "pytest11": ["warpworld = warpworld.checking.pytest_plugin"],
     },
     classifiers=[
-        "Development Status :: 3 - Alpha",
+        "Development Status :: 5 - Production/Stable",
         "Environment :: GPU :: NVIDIA CUDA",
         "Intended Audience :: Science/Research",
         "Operating System :: POSIX :: Linux",
@@ -113,6 +113,7 @@ setup(
         "Programming Language :: Python :: 3.11",
         "Programming Language :: Python :: 3.12",
         "Programming Language :: Python :: 3.13",
+        "Programming Language :: Python :: 3.14",
         "Topic :: Scientific/Engineering :: Artificial Intelligence",
     ],
 )

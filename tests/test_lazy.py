@@ -48,16 +48,6 @@ def test_names_are_handed_on_for_type_checkers_too(package: str) -> None:
     assert all(alias.asname == alias.name for node in imports for alias in node.names)
 
 
-def test_modules_that_moved_are_found_where_they_were() -> None:
-    from warpworld.trainers.algorithms.batch import Batch  # type: ignore[import-not-found]
-
-    assert Batch is importlib.import_module("warpworld.trainers.algorithms.experience.batch").Batch
-    assert (
-        warpworld.trainers.algorithms.gae.gae
-        is importlib.import_module("warpworld.trainers.algorithms.targets.gae").gae
-    )
-
-
 def test_a_name_that_is_not_there() -> None:
     with pytest.raises(AttributeError, match="module 'warpworld' has no attribute 'trian'"):
         _ = warpworld.trian

@@ -30,6 +30,8 @@ def missing(command: str) -> list[str]:
     program, *words = shlex.split(command)
     if program == "make":
         return [word for word in words if "=" not in word and word not in TARGETS]
+    if program == "pip":
+        return []
     return [] if (ROOT / program).is_file() else [program]
 
 

@@ -6,11 +6,15 @@ import ast
 import importlib.resources
 import inspect
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+    if sys.version_info >= (3, 11):
+        from importlib.resources.abc import Traversable
+    else:
+        from importlib.abc import Traversable
 
 # family -> name -> the module that registers the environment when imported
 FAMILIES = {

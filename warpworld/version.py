@@ -1,3 +1,3 @@
 """The package's version, which stands below whatever shows or records it."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import webbrowser
 from pathlib import Path
 
@@ -96,6 +97,21 @@ def test_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     opens(monkeypatch, True)
     assert main(["demo"]) == 0
     assert names(tmp_path) == {"warpworld-demo"}
+
+
+def test_without_a_network_and_with_every_port_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page is a file: nothing is asked for, and nothing listens."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "__init__", refuse)
+    opens(monkeypatch, True)
+    assert main(["demo"]) == 0
+    assert names(tmp_path / "warpworld-demo") == {"demo.html"}
+    assert capsys.readouterr().err == ""
 
 
 def test_folders_that_will_not_do(

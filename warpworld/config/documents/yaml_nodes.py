@@ -72,7 +72,8 @@ def key_lines(root: yaml.Node, depth: int = 6) -> dict[KeyPath, int]:
     while pending:
         node, path = pending.pop()
         for name, marked, value in children(node):
-            lines[(*path, name)] = marked.start_mark.line + 1
-            if len(path) + 1 < depth:
-                pending.append((value, (*path, name)))
+            place = (*path, name)
+            lines[place] = marked.start_mark.line + 1
+            if len(place) < depth:
+                pending.append((value, place))
     return lines
