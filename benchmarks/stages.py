@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WINDOW = 20  # iterations
-JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0}  # as in configs/reproduce/hide_and_seek.yaml
+JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0, "preparation": 32}  # as in configs/reproduce/hide_and_seek.yaml
 SHARES = {"hidden": "steps hidden", "covered": "doors covered", "sealed": "and locked"}
 COUNTS = {"seeker_locks": "locks by seekers", "seeker_unlocks": "unlocks by seekers", "holds_broken": "holds broken"}
 
@@ -104,15 +104,16 @@ def draw(
 ) -> None:
     """Draw curves over env steps, with a line where each stage begins, and the table of win rates."""
     begin = {stage.name: steps[np.searchsorted(curves["iteration"], stage.iteration)] for stage in found}
-    with figure(path, 10.5, 3.4, dpi=130) as drawn:
-        shares, counts, matrix = drawn.subplots(1, 3)
+    with figure(path, 7.4, 6.4, dpi=130) as drawn:
+        panels = drawn.subplot_mosaic([["shares", "counts"], ["matrix", "matrix"]])
+        shares, counts, matrix = (panels[name] for name in ("shares", "counts", "matrix"))
         for axis, metrics, what in ((shares, SHARES, "share"), (counts, COUNTS, "an episode")):
             for (name, label), colour in zip(metrics.items(), SERIES, strict=False):
                 axis.plot(steps, curves[name], color=colour, linewidth=1.3, label=label)
             for number, (name, at) in enumerate(list(begin.items())[1:]):  # the start needs no line
                 axis.axvline(at, color=INK, linewidth=0.8, linestyle=":")
-                height = 0.7 - 0.09 * number  # names of stages that are close together stand below each other
-                axis.text(at + 0.01 * steps[-1], height, name, transform=axis.get_xaxis_transform(), fontsize=8)
+                height = 1.02 + 0.06 * (number % 2)  # above the curves, those of neighbours not beside each other
+                axis.text(at, height, name, transform=axis.get_xaxis_transform(), fontsize=8, ha="center")
             axis.set(xlabel="million env steps", ylabel=what)
             axis.legend(fontsize=8)
         _draw_rates(matrix, [stage.name for stage in found], rates)
