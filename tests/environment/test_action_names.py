@@ -102,11 +102,31 @@ def test_keys_need_names() -> None:
 
 
 PLAYED = (
-    *("acrobot", "cartpole", "coin_game", "connect_four", "deathmatch", "explorer", "foraging", "kuhn_poker"),
-    *("leduc_poker", "minatar_asterix", "minatar_breakout", "minatar_freeway", "minatar_seaquest"),
+    *(
+        "acrobot",
+        "battle",
+        "cartpole",
+        "chain",
+        "coin_game",
+        "coins",
+        "connect_four",
+        "deathmatch",
+        "explorer",
+        "foraging",
+    ),
+    *(
+        "hide_and_seek",
+        "kuhn_poker",
+        "leduc_poker",
+        "minatar_asterix",
+        "minatar_breakout",
+        "minatar_freeway",
+        "minatar_seaquest",
+    ),
     *("minatar_space_invaders", "mountain_car", "mountain_car_continuous", "overcooked", "particles_adversary"),
     *("particles_push", "particles_pursuit", "particles_simple", "particles_spread", "pendulum"),
-    *("phantom_tic_tac_toe", "point_goal", "skirmish", "tag_continuous", "tag_gridworld", "tic_tac_toe", "warehouse"),
+    *("phantom_tic_tac_toe", "point_goal", "skirmish", "switch_riddle", "tag_continuous"),
+    *("tag_gridworld", "tic_tac_toe", "warehouse"),
     "waypoint",
 )
 

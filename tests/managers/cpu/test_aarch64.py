@@ -13,6 +13,7 @@ import warpworld
 from warpworld.managers import INCLUDE_FOLDER
 from warpworld.managers.cpu import LEVELS, LibrarySource, recorded_libraries
 from warpworld.managers.cpu.host_compiler import find_compiler
+from warpworld.managers.cpu.native_runtime import runtime
 
 CROSS, EMULATOR, LIBRARIES = "aarch64-linux-gnu-g++", "qemu-aarch64", "/usr/aarch64-linux-gnu"
 DRIVER = Path(__file__).with_name("cartpole_driver.cpp")
@@ -28,6 +29,7 @@ pytestmark = [
 
 def sources() -> dict[str, LibrarySource]:
     """The sources of CartPole's libraries by kind."""
+    runtime.cache_clear()  # so that it is recorded, too, where another test has loaded it
     with recorded_libraries() as libraries, warpworld.make("cartpole", num_envs=64, device="cpu") as world:
         world.reset(seed=0)
     return {library.kind: library for library in libraries}
