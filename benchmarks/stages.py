@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WINDOW = 20  # iterations
-JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0, "preparation": 32}  # as in configs/reproduce/hide_and_seek.yaml
+# As in configs/reproduce/hide_and_seek.yaml.
+JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0, "preparation": 32}
 SHARES = {"hidden": "steps hidden", "covered": "doors covered", "sealed": "and locked"}
 COUNTS = {"seeker_locks": "locks by seekers", "seeker_unlocks": "unlocks by seekers", "holds_broken": "holds broken"}
 
