@@ -208,6 +208,7 @@ def test_some_envs_are_reset_and_all_others_keep_every_bit() -> None:
     assert envs.world["timestep"].tolist()[0] == 1
 
 
+@pytest.mark.cpu_backend  # views are of a store in host memory
 def test_copies_are_kept_and_views_are_the_store() -> None:
     for copy in (True, False):
         envs = ParallelVectorEnv(world("tag_continuous", 4), copy=copy)
