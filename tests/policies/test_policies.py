@@ -168,7 +168,7 @@ def test_other_spaces_are_refused(observation: Any, action: Any, words: str) -> 
     [
         (
             Model(type="mpl"),
-            r"model type 'mpl', .* mlp, multi_input, impala, or module:Class\. Did you mean 'mlp'\?",
+            r"model type 'mpl', .* mlp, multi_input, impala, entities, or module:Class\. Did you mean 'mlp'\?",
         ),
         (Model({"activation": "tahn"}), r"activation 'tahn', expected one of tanh, relu\. Did you mean 'tanh'\?"),
         (Model({"hidden_sizes": (64, 0)}), r"hidden_sizes \[64, 0\], expected widths of at least 1"),
