@@ -41,7 +41,7 @@ class Game:
 
 @dataclass(frozen=True)
 class Published:
-    """What others have published.
+    """Figures that others have published.
 
     Attributes:
         label: of its row.

@@ -29,7 +29,7 @@ def parallel_envs(num_envs: int) -> list[Any]:
 
 
 def draws(*shape: int) -> Callable[[], np.ndarray]:
-    """What gives the next of some arrays of actions that were drawn beforehand."""
+    """Make a function that gives the next of some arrays of actions that were drawn beforehand."""
     return itertools.cycle(np.random.default_rng(0).integers(0, CHOICES, (DRAWS, *shape))).__next__
 
 

@@ -97,7 +97,7 @@ class ParallelVectorEnv(Copied):
 
     @property
     def acting(self) -> dict[str, np.ndarray]:
-        """By agent, (num_envs,) bool: the envs in which it acts in the next step."""
+        """Masks by agent, (num_envs,) bool: the envs in which it acts in the next step."""
         return self._by_agent(self._acts.copy())
 
     @property

@@ -48,7 +48,7 @@ def draw_table(table: Table, results: Results, title: str, path: Path) -> Path:
 
 
 def _measured(judged: Judged) -> str:
-    """What the axis of scores says: a metric of the environment or of the policies, or the return of a policy."""
+    """Label of the axis of scores: a metric of the environment or of the policies, or the return of a policy."""
     kind, _, name = judged.metric.rpartition("/")
     how = "sum of agents" if judged.agents == "sum" else "mean of agents"
     return name.replace("_", " ") if kind else f"return, {how}"

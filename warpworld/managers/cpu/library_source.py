@@ -93,7 +93,7 @@ class LibrarySource:
         compiler = HostCompiler((command,), command) if command else find_compiler()
         places = {scratch: "/build", Path.cwd(): "/build", PACKAGE: RECORDED}  # the last one that fits counts
         maps = [f"-ffile-prefix-map={place}={name}" for place, name in places.items()]
-        if self.kind == "library":  # of networks and learners: no message names its lines, half of such a file
+        if self.kind == "library":  # of networks and learners: no message names its lines
             maps.append("-g0")
         objects = [scratch / f"{i}.o" for i in range(len(self.objects))]
         for each, path in zip(self.objects, objects, strict=True):

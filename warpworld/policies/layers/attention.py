@@ -82,7 +82,7 @@ class EntityEncoder(nn.Module):
         return torch.cat(found, 1).relu(), torch.cat(there, 1)
 
     def _attention(self, embedded: Tensor, there: Tensor) -> Tensor:
-        """What each of them reads of those that are there, (rows, 1 + entities, width)."""
+        """Attend from each row to the rows that are there: (rows, 1 + entities, width)."""
         parts = self.attended(embedded).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
         queries, keys, values = parts.unbind(0)
         read = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=there[:, None, None])

@@ -48,7 +48,7 @@ def episode_of(world: World, steps: Sequence[Mapping[str, np.ndarray]]) -> Episo
 
 
 class _StepsAsEnvs:
-    """Steps of one env in the place of the envs of a world, for ``group_arrays``."""
+    """Stand-in for a world whose envs are the steps of one env, as ``group_arrays`` reads it."""
 
     def __init__(self, world: World, steps: Sequence[Mapping[str, np.ndarray]]) -> None:
         self._world, self._steps, self.groups, self.num_envs = world, steps, world.groups, len(steps)
