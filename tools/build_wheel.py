@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import filecmp
 import io
+import itertools
 import os
 import re
 import shlex
@@ -111,6 +113,19 @@ def compile_all(configs: Sequence[str], order: Order, jobs: int) -> None:
             print(f"{name}: {count} files", flush=True)
 
 
+def drop_repeated(folder: Path) -> int:
+    """Remove each library that is the same file for a lower level, which processors of both levels run; how many."""
+    count = 0
+    for machine in {level.machine for level in LEVELS}:
+        levels = [folder / level.name for level in LEVELS if level.machine == machine]  # the best one first
+        for better, lower in itertools.pairwise(levels):
+            for file in sorted(better.glob("*.so")):
+                if (lower / file.name).is_file() and filecmp.cmp(file, lower / file.name, shallow=False):
+                    file.unlink()
+                    count += 1
+    return count
+
+
 def needed_c_library(files: Collection[Path]) -> tuple[int, int]:
     """The newest version of the C library that some libraries ask for."""
     words = subprocess.run(["readelf", "-V", "-W", *map(str, files)], capture_output=True, text=True, check=True).stdout
@@ -171,6 +186,7 @@ def main() -> int:
     with copied_tree() as tree:
         order = Order(tree / "warpworld" / "prebuilt", levels, asked.compiler, not asked.no_checks)
         compile_all(configs, order, asked.jobs)
+        print(f"{drop_repeated(order.folder)} files that a lower level has, too, are left out", flush=True)
         wheel = build_wheel(tree, machine, asked.dist)
     print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
     return 0

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import platform
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.toys import HEADER, agents, environment
+from tools.build_wheel import drop_repeated
 from warpworld import Array, World
 from warpworld.errors import BuildError, KernelError
 from warpworld.managers.cpu import LEVELS, host_compiler, recorded_libraries, shipped
 from warpworld.managers.cpu import library_source as sources
+from warpworld.managers.cpu.shipped import Level
 
 pytestmark = pytest.mark.cpu_backend
 
@@ -56,12 +59,12 @@ def stepped(folder: Path, text: str = STEP, limit: float = 1e9) -> bytes:
     return world["x"].numpy().tobytes()
 
 
-def ship(folder: Path) -> bytes:
-    """Compile the toy for this processor's levels, as a wheel has it; what it computes as it is compiled here."""
+def ship(folder: Path, levels: Sequence[Level] | None = None) -> bytes:
+    """Compile the toy for levels, else for this processor's, as a wheel has it; what it computes as compiled here."""
     with recorded_libraries() as libraries:
         result = stepped(folder)
     library = next(each for each in libraries if "toy" in each.subject)
-    for level in shipped.own_levels():
+    for level in shipped.own_levels() if levels is None else levels:
         target = folder / "prebuilt" / level.folder(library.is_native) / f"{library.portable_key()}.so"
         target.parent.mkdir(parents=True)
         library.build_for(level, target, folder)
@@ -91,6 +94,22 @@ def test_a_library_from_the_wheel_computes_the_same_bits_without_a_compiler(
         pytest.skip("this processor does not run such code")
     monkeypatch.setattr(shipped, "own_levels", lambda: own)
     compiled = ship(package)
+    hidden_compilers()
+    assert stepped(package) == compiled
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the levels are of x86-64")
+def test_a_kernel_that_is_the_same_for_two_levels_is_shipped_once(
+    package: Path, hidden_compilers: Callable[[], None]
+) -> None:
+    levels = [level for level in LEVELS if level.machine == "x86_64"]
+    compiled = ship(package, levels)
+    best, middle, lowest = (package / "prebuilt" / level.name for level in levels)
+    (kernel,) = (path.name for path in best.iterdir())
+    (best / "another.so").write_bytes(b"another")
+    assert drop_repeated(package / "prebuilt") == 1
+    left = [sorted(path.name for path in folder.iterdir()) for folder in (best, middle, lowest)]
+    assert left == [["another.so"], [kernel], [kernel]]
     hidden_compilers()
     assert stepped(package) == compiled
 

@@ -93,8 +93,8 @@ class LibrarySource:
         compiler = HostCompiler((command,), command) if command else find_compiler()
         places = {scratch: "/build", Path.cwd(): "/build", PACKAGE: RECORDED}  # the last one that fits counts
         maps = [f"-ffile-prefix-map={place}={name}" for place, name in places.items()]
-        if self.kind == "library":  # of networks and learners: no message names its lines
-            maps.append("-g0")
+        # equal code makes equal files, whatever the level; lines alone, and none of networks, which no message names
+        maps += ["-gno-record-gcc-switches", "-g0" if self.kind == "library" else "-g1"]
         objects = [scratch / f"{i}.o" for i in range(len(self.objects))]
         for each, path in zip(self.objects, objects, strict=True):
             each._compile(compiler, scratch, path, (*each._flags_at(level, compiler), *maps))
