@@ -58,12 +58,13 @@ def test_tasks_that_train(name: str, task: str) -> None:
 @pytest.mark.long
 def test_a_table(tmp_path: Path) -> None:
     file = table_of(
-        tmp_path, f"{POLE}overrides: [gamma=0.9]\ntasks:\n  a: {{overrides: [gamma=0.8]}}\n  b: {{seeds: 9}}\n"
+        tmp_path,
+        f"{POLE}overrides: [gamma=0.9]\ntasks:\n  a: {{overrides: [gamma=0.8]}}\n  b: {{first_seed: 201, seeds: 9}}\n",
     )
     a, b = file.planned(overrides=["trainer.num_workers=1"])
     budget = "trainer.total_env_steps=1000000"
     assert a.words == ("cartpole", "gamma=0.9", "gamma=0.8", "trainer.num_workers=1", budget)
-    assert (a.seed, a.seeds, b.seeds) == (101, 5, 9)
+    assert (a.seed, a.seeds, b.seed, b.seeds) == (101, 5, 201, 9)
     a, _ = file.planned(quick=True)
     assert (a.seed, a.seeds, a.env_steps) == (QUICK_SEED, 1, 1_000_000 // QUICK_SHARE)
 

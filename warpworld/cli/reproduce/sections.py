@@ -78,6 +78,7 @@ class Task(Section):
     config: Text | None = Field(default=None, description="in place of the table's")
     overrides: Overrides = Field(default=(), description="key=value each, behind the table's")
     env_steps: Count | None = Field(default=None, description="in place of the table's")
+    first_seed: Count | None = Field(default=None, description="in place of the table's")
     seeds: Count | None = Field(default=None, description="in place of the table's")
     published: dict[str, Published] = Field(
         default={}, description="by source; the first is what scores are divided by"

@@ -113,7 +113,7 @@ class TableFile:
             budget = task.env_steps or self.table.env_steps
             assert budget is not None
             own = (*self.table.overrides, *task.overrides, *overrides, f"trainer.total_env_steps={budget}")
-            seeds = (self.table.first_seed, task.seeds or self.table.seeds)
+            seeds = (task.first_seed or self.table.first_seed, task.seeds or self.table.seeds)
             yield Planned(name, task, (self._source_of(task), *own), *seeds, budget)
 
     def _source_of(self, task: Task) -> str:
