@@ -1,8 +1,9 @@
 """The stages through which hide and seek goes while both teams learn, found in a run's metrics and played again.
 
-``python -m benchmarks.stages RUN [--episodes N] [--picture PNG]`` prints when each stage begins, and a table: how often
-the hiders of each stage beat the seekers of each, in the game that the scoreboard judges. The picture has the curves
-with the stages marked, and the table.
+``python -m benchmarks.stages RUN [KEY=VALUE ...] [--episodes N] [--picture PNG]`` prints when each stage begins, and
+two tables: how often the hiders of each stage beat the seekers of each, in the game that the scoreboard judges, and the
+metrics of each stage's two teams in it. ``KEY=VALUE`` changes a parameter of that game. The picture has the curves with
+the stages marked, and the first table.
 
 A stage begins where the mean of a metric over ``WINDOW`` iterations first passes a mark:
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 
 from warpworld import Run
 from warpworld.config import with_env
@@ -27,7 +29,7 @@ from warpworld.drawing import INK, PAPER, SERIES, figure
 from warpworld.runs import read_metrics
 from warpworld.text import print_columns
 from warpworld.trainers.loaded_policies import load_policies
-from warpworld.trainers.play import play_groups
+from warpworld.trainers.play import play_sides
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +38,7 @@ WINDOW = 20  # iterations
 # As in configs/reproduce/hide_and_seek.yaml.
 JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0, "preparation": 32}
 SHARES = {"hidden": "steps hidden", "covered": "doors covered", "sealed": "and locked"}
+OUTCOMES = "hidden", "covered", "sealed", "sheltered", "num_locked", "seeker_locks", "ramp_used"
 COUNTS = {"seeker_locks": "locks by seekers", "seeker_unlocks": "unlocks by seekers", "holds_broken": "holds broken"}
 
 
@@ -140,32 +143,38 @@ def curves_of(run: Run) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return np.array([row["env_steps"] for row in rows]) / 1e6, curves
 
 
-def played(run: Run, found: Sequence[Stage], episodes: int) -> np.ndarray:
-    """Share of episodes that hiders of each stage (rows) win against seekers of each (columns).
+def played(
+    run: Run, found: Sequence[Stage], episodes: int, judged: Mapping[str, Any]
+) -> tuple[np.ndarray, list[dict[str, float]]]:
+    """Share of episodes that hiders of each stage (rows) win against seekers of each (columns), and metrics by stage.
 
-    They win an episode in which no seeker sees them in more than half of the steps of the chase; half of them is a
+    Hiders win an episode in which no seeker sees them in more than half of the steps of the chase; half of them is a
     draw, and counts half.
     """
-    config, selves = with_env(run.config, JUDGED, "JUDGED"), [load_policies(run, each.checkpoint) for each in found]
-    rates = np.zeros((len(found), len(found)))
+    config, selves = with_env(run.config, judged, "KEY=VALUE"), [load_policies(run, each.checkpoint) for each in found]
+    rates, outcomes = np.zeros((len(found), len(found))), []
     for i, j in np.ndindex(*rates.shape):
         players = {"hider": selves[i]["hider"], "seeker": selves[j]["seeker"]}
-        returns = play_groups(config, players, episodes, seed=1 + len(found) * i + j)["hider"].mean(1)
-        rates[i, j] = ((returns.sign() + 1) / 2).mean().item()
-    return rates
+        game = play_sides(config, players, episodes, 1 + len(found) * i + j, dict.fromkeys(players, False))
+        rates[i, j] = ((game.returns["hider"].mean(1).sign() + 1) / 2).mean().item()
+        if i == j:
+            outcomes.append(game.metrics)
+    return rates, outcomes
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the stages and the table of a run, and draw both."""
+    """Print the stages and the tables of a run, and draw stages and win rates."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stages", description=__doc__.split("\n")[0])
     parser.add_argument("run", help="a run folder of hide_and_seek, with checkpoints")
+    parser.add_argument("env", nargs="*", metavar="KEY=VALUE", help="a parameter of the game that is played")
     parser.add_argument("--episodes", type=int, default=512, help="of each pair (default: 512)")
     parser.add_argument("--picture", type=Path, help="PNG to draw")
     given = parser.parse_args(arguments)
     run = Run.open(given.run)
     steps, curves = curves_of(run)
     found = stages_of(beginnings(curves), curves["iteration"].tolist(), run.checkpoints())
-    rates = played(run, found, given.episodes)
+    changes = {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in given.env)}
+    rates, outcomes = played(run, found, given.episodes, {**JUDGED, **changes})
     at = np.searchsorted(curves["iteration"], [stage.iteration for stage in found])
     print_columns([
         ["stage", "begins", "self of iteration"],
@@ -175,6 +184,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [stage.name for stage in found]
     lines = [[f"{rate:.2f}" for rate in row] for row in rates]
     print_columns([["", *names], *([name, *line] for name, line in zip(names, lines, strict=True))])
+    print("\nmeans over episodes of both teams of a stage")
+    print_columns([
+        ["", *OUTCOMES],
+        *([name, *(f"{own[f'env/{key}']:.2f}" for key in OUTCOMES)] for name, own in zip(names, outcomes, strict=True)),
+    ])  # fmt: skip
     if given.picture is not None:
         draw(given.picture, steps, curves, found, rates)
         print(given.picture)

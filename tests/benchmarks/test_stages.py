@@ -48,10 +48,13 @@ def test_a_run_from_its_start_to_a_picture(tmp_path: Path, capsys: pytest.Captur
     assert run is not None
     training.train(run)
     run.close()
-    main([str(run.path), "--episodes", "8", "--picture", str(tmp_path / "stages.png")])
+    main([str(run.path), "seekers_lock=false", "--episodes", "8", "--picture", str(tmp_path / "stages.png")])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["stage", "begins", "self", "of", "iteration"]
     assert lines[1].split() == ["start", "0.00", "M", "env", "steps", "0"]
     assert lines[-1] == str(tmp_path / "stages.png") and (tmp_path / "stages.png").stat().st_size > 10_000
-    table = [line.split() for line in lines if line.split()[:1] == ["start"]]
-    assert 0 <= float(table[-1][1]) <= 1
+    rates, outcomes = [line.split()[1:] for line in lines if line.split()[:1] == ["start"]][-2:]
+    assert 0 <= float(rates[0]) <= 1
+    names = lines[lines.index("means over episodes of both teams of a stage") + 1].split()
+    found = dict(zip(names, map(float, outcomes), strict=True))
+    assert 0 <= found["hidden"] <= 1 and found["seeker_locks"] == 0  # as the game is played

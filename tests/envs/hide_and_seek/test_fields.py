@@ -136,6 +136,34 @@ def test_two_boxes_that_close_a_door_together_shelter_hiders_in_a_room() -> None
     assert (world["sheltered"].item(), world["covered"].item()) == (1.0, 0.0)
 
 
+# ---- a corner --------------------------------------------------------------------------------------------------------
+OPEN: dict[str, Any] = dict(rooms=0, boxes=2, long_boxes=4, ramps=1, hiders=4, seekers=3, long_half=0.88)
+
+
+@pytest.mark.parametrize("away", [0.0, 0.2, 0.21, 1.0])
+def test_hiders_near_a_corner_are_shut_in_unless_boxes_start_away(away: float) -> None:
+    """Between the ends of both boxes is a way, away + 1 cm along x and y; an agent is 0.3 m wide."""
+    world = make(200, **OPEN, near_corner=1.0, start_away=away)
+    place = world["position"].cpu().numpy().astype(float)
+    inside = np.minimum(place[:, :4], 6.0 - place[:, :4])  # from the nearest corner
+    assert (inside > 0.15).all() and (inside < 2 * 0.88 - 0.15).all()
+    corners = {tuple(corner) for corner in (place[:, 0] > 3.0).tolist()}
+    assert len(corners) == 4
+    off = 3.0 - np.abs(place[:, 9:11] - 3.0)  # boxes along x and y, from the nearest edges
+    expected = [0.88 + 0.01, 2 * 0.88 + 0.1 + 0.02 + away]
+    assert off[:, 0] == pytest.approx(np.tile(expected, (200, 1)), abs=1e-5)
+    assert off[:, 1] == pytest.approx(np.tile(expected[::-1], (200, 1)), abs=1e-5)
+    assert (sheltered(world) == 1.0).all() == (np.hypot(away + 0.01, away + 0.01) < 0.3)
+
+
+def test_a_share_of_episodes_begins_near_a_corner() -> None:
+    """Elsewhere all bodies start as without that parameter: hiders in a quarter of the arena are rare."""
+    world = make(1000, **OPEN, near_corner=0.3, start_away=0.0)
+    assert (sheltered(world) == 1.0).mean() == pytest.approx(0.3, abs=0.05)
+    outside = make(300, **OPEN, near_corner=1.0, start_away=0.0, hiders_start_inside=False)
+    assert sheltered(outside).mean() < 0.1
+
+
 # ---- what agents observe ---------------------------------------------------------------------------------------------
 def test_the_state_of_drawn_rooms_has_walls_and_ramps() -> None:
     world = make(5, rooms=3, ramps=1, long_boxes=1, central_critics=True)

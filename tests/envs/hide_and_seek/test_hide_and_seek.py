@@ -13,6 +13,7 @@ from tests.eyes.body_worlds import gaps, sizes
 from tests.packaged import packaged
 from warpworld.errors import DeclarationError
 
+CORNER: dict[str, Any] = dict(rooms=0, near_corner=1.0, long_boxes=2)
 MANY: dict[str, Any] = dict(hiders=3, seekers=3, boxes=4, doors=2, random_rooms=True, hiders_start_inside=False)
 PLACES = [
     [4.5, 1.5],
@@ -33,6 +34,8 @@ PLACES = [
         dict(long_boxes=3, ramps=3, seekers=5, boxes_start_inside=False, boxes=2, random_rooms=True),
         dict(rooms=0, long_boxes=6, boxes=6, ramps=6, hiders=6, seekers=6, long_half=0.9),
         dict(rooms=4, long_boxes=6, boxes=6, ramps=6, hiders=6, seekers=6, long_half=0.9),
+        dict(rooms=0, near_corner=1.0, long_boxes=4, boxes=9, ramps=2, hiders=4, seekers=9, start_away=0.0),
+        dict(rooms=0, near_corner=0.5, long_boxes=4, boxes=9, ramps=2, hiders=4, seekers=9, long_half=0.89),
     ],
     ids=str,
 )
@@ -309,6 +312,11 @@ def test_bits_do_not_depend_on_workers() -> None:
         ({"ramps": 9, "hiders": 9, "hiders_start_inside": False}, "ramps=9: no cell is left for seekers"),
         ({"rooms": 0, "boxes": 9, "ramps": 9, "hiders": 9, "seekers": 10}, "they start in 37 cells, and there are 36"),
         ({"rooms": 5}, "rooms=5: expected"),
+        ({"near_corner": 1.0}, "near_corner=1.0: expected with rooms=0, not rooms=1"),
+        ({**CORNER, "long_boxes": 1}, "long_boxes=1: expected 2 to 4 with near_corner=1.0"),
+        ({**CORNER, "hiders": 5}, "hiders=5: expected 1 to 4 with near_corner=1.0"),
+        ({**CORNER, "long_half": 0.9}, "long_half=0.9: expected 0.32 to 0.89 m with near_corner=1.0, as hiders start"),
+        ({**CORNER, "boxes": 9, "ramps": 9, "seekers": 9}, "they start in 29 cells, and there are 28"),
     ],
     ids=str,
 )

@@ -1,5 +1,6 @@
 // Where an episode of hide and seek begins without a room in a corner: an open field, or one that walls with a door each
-// divide into rooms. Bodies start anywhere, each in a cell of a grid.
+// divide into rooms. Bodies start anywhere, each in a cell of a grid. In the open, hiders may start in a corner, and two long
+// boxes, which can shut it, near its open sides.
 //
 // Walls lie on the lines of the grid, and a door in the part of a wall beside one cell. So no wall ends in a door, and each
 // room can be reached from each other one.
@@ -10,6 +11,7 @@
 constexpr int GRID = 6, FIELD_CELLS = GRID * GRID;  // cells along a side, and all
 constexpr int LEAST = 2;                            // cells, the width of a room
 constexpr int MOST_ROOMS = ROOMS > 1 ? ROOMS : 1;
+constexpr int SHUTTERS = 2;  // long boxes that shut a corner, one along each axis
 
 // Cells low.x .. high.x - 1 and low.y .. high.y - 1.
 struct Block {
@@ -76,17 +78,59 @@ __device__ void divide(const Store& store, const Rules& rules, Random& random, F
   room.high[across] = other.low[across] = line;
 }
 
-__device__ void lay_out_field(const Store& store, const Rules& rules, Random& random) {
+// ---- a corner --------------------------------------------------------------------------------------------------------
+// Puts a long box at each open side of the lower left corner: where both leave no way in, or `away` cells off. Its cells are
+// taken, and those in which the boxes are.
+__device__ void put_shutters(const Store& store, const Field& field, float away, Taken& taken) {
+  for (int axis = 0; axis < 2; ++axis) {  // across the box
+    const int body = NUM_AGENTS + BOXES + 1 - axis;
+    const float2 half = store.shape[body];
+    const float length = axis ? half.x : half.y, thick = axis ? half.y : half.x;
+    const float across = 2.0f * length + thick + 2.0f * MARGIN + away * field.width(), along = length + MARGIN;
+    store.position[env_id() * BODIES + body] = axis ? make_float2(along, across) : make_float2(across, along);
+  }
+  for (int cell = 0; cell < FIELD_CELLS; ++cell) {
+    const int x = cell % GRID, y = cell / GRID;
+    if ((x < LEAST && y <= LEAST) || (x <= LEAST && y < LEAST)) taken |= (Taken)1 << cell;
+  }
+}
+
+// Puts a hider into one of the quarters of that corner.
+__device__ void put_in_corner(const Store& store, Random& random, int hider, int first) {
+  const float2 half = store.shape[NUM_AGENTS + BOXES];
+  const float each = plane::larger(half.x, half.y);
+  const int quarter = (first + hider) % 4;
+  const Cell cell{make_float2(each * ((float)(quarter % 2) + 0.5f), each * ((float)(quarter / 2) + 0.5f)),
+                  make_float2(each, each)};
+  store.position[env_id() * BODIES + hider] = somewhere_in(random, cell, store.shape[hider]);
+}
+
+// Whether an episode begins near a corner. Nothing is drawn where none can.
+__device__ bool begins_near_corner(const Starts& starts, Random& random) {
+  return ROOMS == 0 && LONG_BOXES >= SHUTTERS && starts.near_corner > 0.0f && random.uniform() < starts.near_corner;
+}
+
+__device__ void lay_out_field(const Store& store, const Rules& rules, const Starts& starts, Random& random) {
   Field field{rules.side, 1, {Block{{0, 0}, {GRID, GRID}}}};
   store.wall[env_id() * WALLS] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   store.door[env_id() * DOOR_ROWS] = make_float2(0.0f, 0.0f);
   store.room[env_id()] = make_float4(0.5f * rules.side, 0.5f * rules.side, 0.5f * rules.side, 0.5f * rules.side);
   while (field.num_rooms < ROOMS) divide(store, rules, random, field);
   Taken taken = 0u;
-  put_long_boxes(store, random, field, taken, 0, FIELD_CELLS);
+  const bool near_corner = begins_near_corner(starts, random);
+  if (near_corner) put_shutters(store, field, starts.start_away[env_id()], taken);
+  put_long_boxes(store, random, field, taken, 0, FIELD_CELLS, near_corner ? SHUTTERS : 0);
   put_ramps(store, random, field, taken, 0, FIELD_CELLS);
   for (int body = NUM_AGENTS; body < NUM_AGENTS + BOXES; ++body) put(store, random, field, taken, body, 0, FIELD_CELLS);
-  for (int agent = 0; agent < NUM_AGENTS; ++agent) put(store, random, field, taken, agent, 0, FIELD_CELLS);
+  const int first = near_corner ? (int)random.below(4u) : 0;
+  for (int agent = 0; agent < NUM_AGENTS; ++agent) {
+    if (near_corner && is_hider(agent) && starts.hiders_start_inside)
+      put_in_corner(store, random, agent, first);
+    else
+      put(store, random, field, taken, agent, 0, FIELD_CELLS);
+  }
+  const unsigned quarter = near_corner ? random.below(4u) : 0u;
+  mirror(store, rules.side, quarter & 1u, quarter >> 1 & 1u);
 }
 
 __device__ void lay_out(const Store& store, const Rules& rules, const Starts& starts) {
@@ -95,5 +139,5 @@ __device__ void lay_out(const Store& store, const Rules& rules, const Starts& st
   if (ROOMS == 1)
     lay_out_room(store, rules, starts, random);
   else
-    lay_out_field(store, rules, random);
+    lay_out_field(store, rules, starts, random);
 }

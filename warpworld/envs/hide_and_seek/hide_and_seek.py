@@ -35,6 +35,8 @@ HALF_WALL, MARGIN, OFF_MIDDLE, GRID = 0.05, 0.01, 0.15, 6  # as in the kernel fi
 CELLS, IN_ROOM = 27, 9  # in which bodies start, one in each
 LONG_WIDTH = 0.1  # metres, half the width of a long box
 MOST_LONG = {True: 3, False: 6}  # long boxes with one room and without, for which there are surely two free cells each
+SHUTTERS, AROUND_CORNER = 2, 8  # long boxes that shut a corner, and cells that it and they take, as in fields.cuh
+MOST_LONG_NEAR_CORNER = 4  # for those beyond the first two there are surely two free cells each
 LOCKED_BY = ("grid", "hider", "seeker")  # colours of boxes: free, or of the team that has locked them
 ACTIONS = ("left", "none", "right"), ("down", "none", "up"), ("let go", "hold"), ("nothing", "lock", "unlock")
 KEYS = ("left", "", "right"), ("down", "", "up"), ("", "space"), ("", "l", "u")
@@ -87,7 +89,10 @@ class HideAndSeek(Environment):
         preparation: Annotated[int, Range(1, 2**31 - 1)] = 32  # of these, in which seekers do nothing
         near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
         start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
-        hiders_start_inside: bool = True  # the room; false: anywhere
+        near_corner: Annotated[float, Range(0, 1)] = (
+            0.0  # in the open: share of episodes with hiders in a corner that two long boxes, start_away, can shut
+        )
+        hiders_start_inside: bool = True  # the room or that corner; false: anywhere
         boxes_start_inside: bool = True  # the room, those that do not start near a door; false: anywhere
         seekers_lock: bool = True  # whether seekers can lock boxes, too
         lists_entities: bool = True  # agents observe each agent and box in sight
@@ -133,10 +138,26 @@ class HideAndSeek(Environment):
                     f"side={self.side}, or doors would leave the room's walls"
                 )
             Range(0, MOST_LONG[self.rooms == 1]).check("long_boxes", self.long_boxes, f" with rooms={self.rooms}")
+            if self.near_corner:
+                self._check_corner()
             if self.rooms == 1:
                 self._check_room()
             else:
                 self._check_field()
+
+        def _check_corner(self) -> None:
+            """Two long boxes, hiders inside, and a free cell for all others."""
+            if self.rooms:
+                raise DeclarationError(f"near_corner={self.near_corner}: expected with rooms=0, not rooms={self.rooms}")
+            why = f" with near_corner={self.near_corner}"
+            Range(SHUTTERS, MOST_LONG_NEAR_CORNER).check("long_boxes", self.long_boxes, why)
+            Range(1, 4).check("hiders", self.hiders, why)
+            fits = self.side / GRID - LONG_WIDTH - MARGIN
+            if not 2 * (self.radius + MARGIN) <= self.long_half <= fits:
+                raise DeclarationError(
+                    f"long_half={self.long_half}: expected {2 * (self.radius + MARGIN):.3g} to {fits:.3g} m{why}, as "
+                    "hiders start in a corner between two long boxes"
+                )
 
         def _check_room(self) -> None:
             near, why = (
@@ -159,10 +180,13 @@ class HideAndSeek(Environment):
 
         def _check_field(self) -> None:
             cells = self.hiders + self.seekers + self.boxes + 2 * self.long_boxes + self.ramps
-            if cells > GRID * GRID:
+            there = GRID * GRID
+            if self.near_corner:
+                cells, there = cells - 2 * SHUTTERS, there - AROUND_CORNER
+            if cells > there:
                 raise DeclarationError(
                     f"hiders={self.hiders}, seekers={self.seekers}, boxes={self.boxes}, long_boxes={self.long_boxes}, "
-                    f"ramps={self.ramps}: they start in {cells} cells, and there are {GRID * GRID}; lower one of them"
+                    f"ramps={self.ramps}: they start in {cells} cells, and there are {there}; lower one of them"
                 )
 
     def groups(self) -> Sequence[Group]:

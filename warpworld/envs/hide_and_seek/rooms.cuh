@@ -11,8 +11,8 @@ constexpr float OFF_MIDDLE = 0.15f;     // of a cell, how far a door is at most 
 
 // How starts are drawn.
 struct Starts {
-  const float* start_away;  // of each env: 0 boxes are before their door, 1 a cell away from it
-  float near_doors;
+  const float* start_away;  // of each env: 0 boxes are before their door, or shut their corner, 1 a cell away from it
+  float near_doors, near_corner;
   bool hiders_start_inside, boxes_start_inside;
 };
 

@@ -46,15 +46,16 @@ __device__ Cell joined(const Cell& one, const Cell& other, int axis) {
   return Cell{0.5f * (one.middle + other.middle), wide};
 }
 
-// Puts long boxes in two cells each of first .. first + count - 1, and takes these. There have to be enough, see
-// hide_and_seek.py.
+// Puts all long boxes but the first `skipped_boxes` in two cells each of first .. first + count - 1, and takes these. There
+// have to be enough, see hide_and_seek.py.
 template <class Cells>
-__device__ void put_long_boxes(const Store& store, Random& random, const Cells& cells, Taken& taken, int first, int count) {
+__device__ void put_long_boxes(const Store& store, Random& random, const Cells& cells, Taken& taken, int first, int count,
+                               int skipped_boxes = 0) {
   const auto is_free = [&](int cell, int axis) {
     const int next = cells.next_to(cell, axis);
     return next != NOTHING && !is_taken(taken, cell) && !is_taken(taken, next);
   };
-  for (int body = NUM_AGENTS + BOXES; body < FIRST_RAMP; ++body) {
+  for (int body = NUM_AGENTS + BOXES + skipped_boxes; body < FIRST_RAMP; ++body) {
     const int axis = store.shape[body].x > store.shape[body].y ? 0 : 1;
     int left = 0, found = first;
     for (int cell = first; cell < first + count; ++cell) left += is_free(cell, axis);
