@@ -187,6 +187,9 @@ class Group:
             "space", or "up+space" for keys held together; "" for none. The first choice without a key is taken while
             no key is held; without such a choice the game waits for a key. None leaves the keys to
             ``warpworld play``.
+        greedy_actions: name of an array of the environment, int32 per agent in the layout of an action. Players who
+            explore by values write the action that they value most into it, beside the one that they take. It stays as
+            it is where no such player acts. None for no array.
 
     Spaces of the old gym package are turned into gymnasium's. A group owns copies of its spaces, with generators of
     their own.
@@ -203,6 +206,7 @@ class Group:
     library_action: Space | None = None
     action_names: tuple[str, ...] | Heads | None = None
     action_keys: tuple[str, ...] | Heads | None = None
+    greedy_actions: str | None = None
 
     def __post_init__(self) -> None:
         check_identifier("group", self.name)

@@ -23,6 +23,7 @@ from warpworld.environment.declarations import (
     Script,
     script_kernel,
 )
+from warpworld.environment.greedy_actions import check_greedy_actions
 from warpworld.environment.host_code import HostCode as HostCode
 from warpworld.environment.host_code import allowed_device, host_code_of
 from warpworld.environment.params import made_params
@@ -381,6 +382,8 @@ def placed_groups(environment: Environment) -> dict[str, Group]:
         first_of_group = first if group.agents is None else group.agents.start
         groups[group.name] = dataclasses.replace(group, first=first_of_group)
         critic_space(environment, group)
+        if group.greedy_actions is not None:
+            check_greedy_actions(environment.name, group, environment.arrays())
         first += group.size
     # every agent in one group
     if not groups:

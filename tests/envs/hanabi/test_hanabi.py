@@ -184,3 +184,30 @@ def test_wrong_parameters(params: dict[str, Any], message: str) -> None:
     with pytest.raises(DeclarationError) as caught:
         Hanabi(**params)
     assert str(caught.value).endswith(message)
+
+
+@pytest.mark.parametrize("other_play", [False, True])
+def test_players_see_the_choice_that_the_last_one_valued_most(other_play: bool) -> None:
+    """Behind all other flags, in the colours of each; where no learner says it, it is the choice that was made."""
+    plain = dealt({**MINI, "other_play": other_play}, num_envs=20, seed=4)
+    world = dealt({**MINI, "other_play": other_play, "greedy_input": True}, num_envs=20, seed=4)
+    params, choices = world.environment.params, world["action_mask"].shape[-1]
+    first, generator = 2 * params.hand, np.random.default_rng(3)
+    hinted = 0
+    assert not seen(world)[..., -choices:].any()
+    for step in range(30):
+        movers, orders = world.data.numpy("to_move").copy(), world.data.numpy("color_order").copy()
+        actions = chosen(world, generator)
+        if step >= 10:
+            world["greedy_choice"][...] = torch.tensor(generator.integers(0, choices, (20, 2)), dtype=torch.int32)
+        valued = world.data.numpy("greedy_choice").copy() if step >= 10 else actions
+        act(plain, actions)
+        act(world, actions)
+        np.testing.assert_array_equal(seen(world)[..., :-choices], seen(plain))
+        for env, mover in enumerate(movers):
+            expected = np.full(2, valued[env, mover])
+            if other_play and first <= expected[0] < first + params.colors:
+                meant = np.flatnonzero(orders[env, mover] == expected[0] - first)[0]
+                expected, hinted = first + orders[env, :, meant], hinted + 1
+            np.testing.assert_array_equal(seen(world)[env, :, -choices:].nonzero()[1], expected)
+    assert hinted > 50 or not other_play

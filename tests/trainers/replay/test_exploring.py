@@ -9,8 +9,12 @@ import numpy as np
 import pytest
 
 from tests.trainers.replay.filled import Filled
+from tests.trainers.replay.varied import Varied
 from tests.trainers.small_worlds import same_logits
+from warpworld.environment import Array
+from warpworld.errors import DeclarationError
 from warpworld.trainers.algorithms.exploration import epsilons
+from warpworld.world import World
 
 VALUES = (0.5, 0.1, 2.0, -1.0, 0.3)
 
@@ -66,6 +70,48 @@ def test_masks_are_obeyed(epsilon: float) -> None:
             best = int(np.argmax(np.where(allowed, VALUES[:3], -np.inf)))
             explored += moment.action[0] != best
     assert (explored == 0) == (epsilon == 0)
+
+
+def test_the_best_choice_is_noted_beside_the_one_that_is_taken() -> None:
+    """In the last step of all; the group that acts at random notes nothing."""
+    filled = played(VALUES[:3], 1.0, forbidding=0.4, greedy=True)
+    noted, differ = filled.world.data.numpy("greedy_actions")[..., 0], 0
+    for (env, agent), moment in filled.witness.steps[-1].items():
+        assert moment.allowed is not None
+        allowed = moment.allowed[:3] if moment.allowed[:3].any() else np.ones(3, bool)
+        best = int(np.argmax(np.where(allowed, VALUES[:3], -np.inf)))
+        assert noted[env, (0, 1, 3)[agent]] == best
+        differ += moment.action[0] != best
+    assert differ > 100, "of 600 choices, all of which are random"
+    assert (noted[:, 2] == -1).all()
+
+
+def test_the_best_choice_of_each_head_is_noted() -> None:
+    filled = played(VALUES, 0.5, actions="several", greedy=True)
+    assert (filled.world.data.numpy("greedy_actions")[:, [0, 1, 3]] == (2, 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("actions", "array", "message"),
+    [
+        ("box", Array("greedy_actions", "int32"), r"but acts in Box.*, expected choices; leave greedy_actions out"),
+        ("one", Array("greedy_action", "int32"), "which is not an array of it. Did you mean 'greedy_action'"),
+        ("one", Array("greedy_actions", "float32"), r"an array of float32 per agent of shape \(\), expected int32"),
+        ("one", Array("greedy_actions", "int32", per="env"), r"an array of int32 per env of shape \(\), expected"),
+        (
+            "several",
+            Array("greedy_actions", "int32"),
+            r"an array of int32 per agent of shape \(\), expected int32 per agent of shape \(2,\)",
+        ),
+    ],
+)
+def test_arrays_that_hold_no_greedy_action(actions: str, array: Array, message: str) -> None:
+    class Holding(Varied):
+        def arrays(self) -> list[Array]:
+            return [array]
+
+    with pytest.raises(DeclarationError, match=f"group 'left' has greedy_actions='greedy_actions', {message}"):
+        World(Holding(greedy=True, actions=actions), 1)
 
 
 def test_shares_of_each_env() -> None:

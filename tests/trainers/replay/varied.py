@@ -47,16 +47,25 @@ class Varied(Environment):
         cutting: float = 0.0
         forbidding: float = 0.0
         most_truncations: int = 0  # what truncations() says; 0: the truth
+        greedy: bool = False
 
     params: Params
 
     def groups(self) -> Sequence[Group]:
         seen, done = SEEN[self.params.seen], ACTIONS[self.params.actions]
         other = Box(-np.inf, np.inf, (4,)) if self.params.apart else seen
-        return [Group("left", 2, seen, done), Group("middle", 1, other, done), Group("right", 1, seen, done)]
+        greedy = "greedy_actions" if self.params.greedy else None
+        return [
+            Group("left", 2, seen, done, greedy_actions=greedy),
+            Group("middle", 1, other, done),
+            Group("right", 1, seen, done, greedy_actions=greedy),
+        ]
 
     def arrays(self) -> Sequence[Array]:
         found = []
+        if self.params.greedy:
+            size = {"one": 1, "several": 2}[self.params.actions]
+            found.append(Array("greedy_actions", "int32", (size,), initial=-1, on_reset="keep"))
         if self.params.dying > 0:
             found.append(Array("agent_terminated", "bool", initial=False, on_reset="keep"))
         if self.params.cutting > 0:

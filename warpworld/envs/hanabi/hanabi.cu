@@ -14,6 +14,8 @@
 // - A choice that is not legal ends the game as the last life does.
 // - With OTHER_PLAY (Hu et al. 2020), each player sees the colours in an order of its own, which is drawn in each episode, and its
 //   choices are meant in that order: players cannot agree on what a colour means.
+// - With GREEDY_INPUT (Hu and Foerster 2020), all see the choice that the last player valued most, too, which differs from its
+//   move where a learner explores.
 //
 // Arrays: deck (envs, DECK) kinds of cards, RANKS * colour + rank, in the order in which they are dealt; dealt (envs,) how many
 // were; hands (envs, PLAYERS, HAND) places in the deck, the oldest card first, NO_CARD behind the last one; known_colors,
@@ -21,7 +23,8 @@
 // fireworks (envs, COLORS) ranks that are complete; discards (envs, KINDS) cards of each kind; information, lives (envs,)
 // tokens; turns_left (envs,) after the deck is empty; to_move (envs,) who moves next; score (envs,); last_choice (envs,) of the
 // player before, or NO_CHOICE; last_card (envs,) the kind that it played or discarded; last_outcome (envs,) places that a hint
-// was about, or SCORED and GAINED; color_order (envs, PLAYERS, COLORS) where each player sees each colour, in other-play;
+// was about, or SCORED and GAINED; greedy_choice (envs, PLAYERS) what learners value most, or -1; last_greedy (envs,) that of the
+// player before; color_order (envs, PLAYERS, COLORS) where each player sees each colour, in other-play;
 // observations (envs, PLAYERS, OBSERVATION_SIZE) and action_mask (envs, PLAYERS, CHOICES) of
 // sight.cuh; rewards (envs, PLAYERS); terminated (envs,).
 #include "sight.cuh"
@@ -112,6 +115,12 @@ __device__ void make(const Game& game, int player, int choice) {
   replace(game, player, place);
 }
 
+// The choice that a player valued most when it moved; its own move where no learner of values says which that was.
+__device__ int greedy_meant(const Game& game, int player, int chosen) {
+  const int greedy = game.greedy_choice[agent_index()];
+  return choice_meant(game, player, greedy < 0 ? chosen : greedy);
+}
+
 // This thread's player moves: rewards for all, and whether the game is over.
 __device__ void move(const Game& game, const Result& result, int chosen) {
   const int player = agent_id(), before = game.score[env_id()], choice = choice_meant(game, player, chosen);
@@ -123,6 +132,7 @@ __device__ void move(const Game& game, const Result& result, int chosen) {
     game.lives[env_id()] = 0;
     game.last_choice[env_id()] = NO_CHOICE;
   }
+  game.last_greedy[env_id()] = greedy_meant(game, player, chosen);
   game.to_move[env_id()] = player_at(player, 1);
   const bool is_complete = game.score[env_id()] == KINDS;
   if (game.lives[env_id()] == 0) game.score[env_id()] = 0;
@@ -174,7 +184,7 @@ __device__ void deal(const Game& game) {
   game.lives[env_id()] = MAX_LIFE_TOKENS;
   game.turns_left[env_id()] = PLAYERS;
   game.to_move[env_id()] = game.score[env_id()] = 0;
-  game.last_choice[env_id()] = NO_CHOICE;
+  game.last_choice[env_id()] = game.last_greedy[env_id()] = NO_CHOICE;
   game.last_card[env_id()] = game.last_outcome[env_id()] = 0;
 }
 

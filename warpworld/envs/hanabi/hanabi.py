@@ -34,7 +34,7 @@ class Hanabi(Environment):
     source = "hanabi.cu"
     compile_time = (
         *("colors", "ranks", "hand_size", "max_information_tokens", "max_life_tokens"),
-        *("lowest_rank_copies", "other_play"),
+        *("lowest_rank_copies", "other_play", "greedy_input"),
     )
 
     @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Hanabi(Environment):
         max_life_tokens: Annotated[int, Range(1, 64)] = 3  # cards that are played in vain until the game is lost
         lowest_rank_copies: Annotated[int, Range(1, 3)] = 3  # cards of each colour's lowest rank; 2 in mini-Hanabi
         other_play: bool = False  # each player sees the colours in an order of its own, drawn in each episode
+        greedy_input: bool = False  # all see the choice that a learner of values valued most in the last move, too
 
         def __post_init__(self) -> None:
             most = min(MOST_CARDS, self.deck // self.players)
@@ -73,7 +74,8 @@ class Hanabi(Environment):
         """The players, in the order of their turns."""
         names = self._choices()
         seen, choices = MultiBinary(self._flags()), Discrete(len(names))
-        return [Group("player", self.params.players, observation=seen, action=choices, action_names=tuple(names))]
+        greedy = "greedy_choice" if self.params.greedy_input else None
+        return [Group("player", self.params.players, seen, choices, greedy_actions=greedy, action_names=tuple(names))]
 
     def arrays(self) -> Sequence[Array]:
         """The deck, hands and what is known of them, and what lies on the table."""
@@ -97,6 +99,10 @@ class Hanabi(Environment):
                 "color_order", "uint8", (p.colors,), bounds=(0, p.colors - 1), doc="where each is seen, in other-play"
             ),
             Array("last_choice", "int32", per="env", doc="of the player before, -1 before the first move"),
+            Array(
+                "greedy_choice", "int32", initial=-1, on_reset="keep", doc="what a learner values most; -1: not said"
+            ),
+            Array("last_greedy", "int32", per="env", doc="that of the player before, -1 before the first move"),
             Array("last_card", "uint8", per="env", bounds=card, doc="the kind that it played or discarded"),
             Array("last_outcome", "uint8", per="env", doc="places that a hint was about; 1 scored, 2 gained a token"),
         ]
@@ -175,7 +181,8 @@ class Hanabi(Environment):
         hands = (p.players - 1) * p.hand * kinds + p.players
         board = p.deck - p.players * p.hand + kinds + p.max_information_tokens + p.max_life_tokens
         last = 2 * p.players + p.colors + p.ranks + 2 * p.hand + kinds + LAST_MOVE
-        return hands + board + p.deck + last + p.players * p.hand * (kinds + p.colors + p.ranks)
+        knowledge = p.players * p.hand * (kinds + p.colors + p.ranks)
+        return hands + board + p.deck + last + knowledge + p.greedy_input * len(self._choices())
 
 
 def _box(x: float, y: float, fill: str, outline: str) -> Mark:

@@ -9,6 +9,7 @@
 //                playing it gained an information token; nothing before the first move
 //   knowledge    of each card of each player, itself first, from hints alone: kinds that it may have, the colour and the
 //                rank that were revealed
+//   greedy move  with GREEDY_INPUT the choice that the player before valued most, in the order of choices
 #pragma once
 
 #include "table.cuh"
@@ -82,7 +83,7 @@ __device__ bool* show_last_move(const Game& game, int player, bool* seen) {
   return seen + EFFECT + 2;
 }
 
-__device__ void show_knowledge(const Game& game, int player, bool* seen) {
+__device__ bool* show_knowledge(const Game& game, int player, bool* seen) {
 #pragma unroll 1
   for (int offset = 0; offset < PLAYERS; ++offset) {
     const int first = first_card(player_at(player, offset));
@@ -104,6 +105,13 @@ __device__ void show_knowledge(const Game& game, int player, bool* seen) {
       }
     }
   }
+  return seen;
+}
+
+// The greedy choice of the player before, whose colours a player sees in an order of its own.
+__device__ void show_greedy(const Game& game, int player, bool* seen) {
+  const int choice = game.last_greedy[env_id()];
+  if (choice >= 0 && choice < CHOICES) seen[choice_seen(game, player, choice)] = true;
 }
 
 // The choices for which is_legal is true, none while the player waits.
@@ -140,6 +148,7 @@ __device__ void show(const Game& game, bool* observations, bool* action_mask) {
   bool* seen = observations + (size_t)agent_index() * OBSERVATION_SIZE;
   memset(seen, 0, OBSERVATION_SIZE);
   seen = show_board(game, player, show_hands(game, player, seen));
-  show_knowledge(game, player, show_last_move(game, player, seen));
+  seen = show_knowledge(game, player, show_last_move(game, player, seen));
+  if (GREEDY_INPUT) show_greedy(game, player, seen);
   show_choices(game, player, action_mask + (size_t)agent_index() * CHOICES);
 }

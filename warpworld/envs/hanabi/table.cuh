@@ -24,7 +24,7 @@ constexpr unsigned SCORED = 1, GAINED = 2;  // what a card that is played may do
 
 struct Game {
   unsigned char *deck, *hands, *known_colors, *known_ranks, *fireworks, *discards, *last_card, *last_outcome, *color_order;
-  int *dealt, *to_move, *turns_left, *information, *lives, *score, *last_choice;
+  int *dealt, *to_move, *turns_left, *information, *lives, *score, *last_choice, *last_greedy, *greedy_choice;
 };
 
 // Where a player's cards are, in hands and in what is known of them.
@@ -78,6 +78,13 @@ __device__ int choice_meant(const Game& game, int player, int choice) {
   int color = 0;
   while (order_of(game, player)[color] != hint.value) ++color;
   return choice - hint.value + color;
+}
+
+// A choice as another player sees it.
+__device__ int choice_seen(const Game& game, int player, int choice) {
+  if (choice < FIRST_COLOR || choice >= FIRST_RANK) return choice;
+  const int color = hint_of(choice).value;
+  return choice - color + color_seen(game, player, color);
 }
 
 // The places of cards that a hint to a player is about, a bit for each.

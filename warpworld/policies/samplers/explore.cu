@@ -5,14 +5,21 @@
 // choice, head after head; epsilon (envs,), in [0, 1]; actions (envs, ACTION_AGENTS, NUM_HEADS); action_mask
 // (envs, WORLD_AGENTS, MASK_SIZE): false forbids a choice. ring_taken_values, ring_best_values (rows, envs, POLICY_AGENTS):
 // row `row` receives, from FIRST_POLICY_AGENT on, the mean over heads of the value of the choice taken, and of the best one.
+// Where GREEDY_SIZE is not 0, greedy_actions (envs, WORLD_AGENTS, GREEDY_SIZE) receives the best choice of each head, whatever
+// is taken; elsewhere it stands for another array, and is left as it is.
 //
 // Where all allowed choices have one value, as those of a random player do, any of them may be taken.
 #include "choices.cuh"
 
 struct Choice {
-  int taken;
+  int taken, best;
   float taken_value, best_value;
 };
+
+// The agent's part of an array of the environment.
+__device__ inline int* own_greedy_actions(int* greedy_actions) {
+  return greedy_actions + ((size_t)env_id() * WORLD_AGENTS + number_in_env()) * GREEDY_SIZE;
+}
 
 __device__ inline bool is_allowed(const bool* mask, bool all, int i) { return all || !mask || mask[i]; }
 
@@ -28,7 +35,7 @@ __device__ inline Choice explore_head(const float* values, const bool* mask, int
     differ |= best >= 0 && values[i] != values[best];
     if (best < 0 || values[i] > values[best]) best = i;
   }
-  Choice choice{best, values[best], values[best]};
+  Choice choice{best, best, values[best], values[best]};
   const bool explores = random.uniform() < epsilon || !differ;
   int left = (int)random.below((uint32_t)num_allowed);
   if (!explores) return choice;
@@ -39,14 +46,15 @@ __device__ inline Choice explore_head(const float* values, const bool* mask, int
 }
 
 __device__ inline Choice explore_all(const float* values, const bool* mask, const int* head_sizes, const float* epsilon,
-                                     int* actions) {
+                                     int* actions, int* greedy_actions) {
   const float* mine = own_outputs(values);
   Random random = random_numbers();
-  Choice sum{0, 0.0f, 0.0f};
+  Choice sum{0, 0, 0.0f, 0.0f};
   for (int head = 0; head < NUM_HEADS; ++head) {
     const int size = size_of(head_sizes, head);
     const Choice choice = explore_head(mine, mask, size, epsilon[env_id()], random);
     actions[action_index() * NUM_HEADS + head] = choice.taken;
+    if (GREEDY_SIZE > 0) own_greedy_actions(greedy_actions)[head] = choice.best;
     sum.taken_value += choice.taken_value / NUM_HEADS;
     sum.best_value += choice.best_value / NUM_HEADS;
     mine += size;
@@ -61,29 +69,31 @@ __device__ inline void note_values(const Choice& choice, const int* row, float* 
   best[place] = choice.best_value;
 }
 
-extern "C" __global__ void explore(const float* values, const int* head_sizes, const float* epsilon, int* actions) {
+extern "C" __global__ void explore(const float* values, const int* head_sizes, const float* epsilon, int* actions,
+                                   int* greedy_actions) {
   if (!is_active()) return;  // guard
-  explore_all(values, nullptr, head_sizes, epsilon, actions);
+  explore_all(values, nullptr, head_sizes, epsilon, actions, greedy_actions);
 }
 
 extern "C" __global__ void explore_masked(const float* values, const bool* action_mask, const int* head_sizes,
-                                          const float* epsilon, int* actions) {
+                                          const float* epsilon, int* actions, int* greedy_actions) {
   if (!is_active()) return;  // guard
-  explore_all(values, own_mask(action_mask), head_sizes, epsilon, actions);
+  explore_all(values, own_mask(action_mask), head_sizes, epsilon, actions, greedy_actions);
 }
 
 extern "C" __global__ void explore_and_note(const float* values, const int* head_sizes, const float* epsilon,
-                                            const int* row, int* actions, float* ring_taken_values,
-                                            float* ring_best_values, int num_envs) {
+                                            const int* row, int* actions, int* greedy_actions,
+                                            float* ring_taken_values, float* ring_best_values, int num_envs) {
   if (!is_active()) return;  // guard
-  const Choice choice = explore_all(values, nullptr, head_sizes, epsilon, actions);
+  const Choice choice = explore_all(values, nullptr, head_sizes, epsilon, actions, greedy_actions);
   note_values(choice, row, ring_taken_values, ring_best_values, num_envs);
 }
 
 extern "C" __global__ void explore_and_note_masked(const float* values, const bool* action_mask, const int* head_sizes,
                                                    const float* epsilon, const int* row, int* actions,
-                                                   float* ring_taken_values, float* ring_best_values, int num_envs) {
+                                                   int* greedy_actions, float* ring_taken_values,
+                                                   float* ring_best_values, int num_envs) {
   if (!is_active()) return;  // guard
-  const Choice choice = explore_all(values, own_mask(action_mask), head_sizes, epsilon, actions);
+  const Choice choice = explore_all(values, own_mask(action_mask), head_sizes, epsilon, actions, greedy_actions);
   note_values(choice, row, ring_taken_values, ring_best_values, num_envs);
 }
