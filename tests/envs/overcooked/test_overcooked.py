@@ -107,6 +107,31 @@ def test_a_part_of_episodes_starts_anywhere() -> None:
     assert abs(anywhere.mean() - 0.3) < 5 * np.sqrt(0.3 * 0.7 / 1000)
 
 
+def test_cooks_that_lapse_do_nothing() -> None:
+    """Steps are the oracle's with no action for who is idle; lapses begin and end as often as they should."""
+    num_envs, steps, lapses = 200, 50, 0.05
+    world = make("cramped_room", num_envs, seed=7, start="random")
+    world["lapses"][...] = lapses
+    generator, oracles = np.random.default_rng(1), kitchens(world, "cramped_room")
+    idle = [np.zeros((num_envs, 2), bool)]
+    for _ in range(steps):
+        actions = generator.choice(6, (num_envs, 2), p=ODDS)
+        act(world, actions)
+        idle.append(world.data.numpy("idle").copy())
+        done = np.where(idle[-1], 4, actions)
+        for kitchen, row in zip(oracles, done, strict=True):
+            kitchen.step(row.tolist())
+    expected = np.array([[kitchen.layers(cook, False) for cook in (0, 1)] for kitchen in oracles])
+    np.testing.assert_array_equal(seen(world), expected)
+    before, after = np.array(idle[:-1]), np.array(idle[1:])
+    for was_idle, probability in ((False, lapses), (True, 0.9)):
+        found = after[before == was_idle]
+        assert abs(found.mean() - probability) < 4 * np.sqrt(probability * (1 - probability) / found.size)
+    world["lapses"][...] = 0.0
+    act(world, np.full((num_envs, 2), 4))
+    assert not world.data.numpy("idle").any()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", CLASSIC)
 def test_steps_are_jaxmarls(layout: str) -> None:

@@ -6,14 +6,16 @@
 // observations (envs, 2, 22, rows, columns), see show(). Read: cells (cells,) the kind of each; pots, where they are; layers
 // (22, cells) what is seen of an empty kitchen; starts (2,) cells in which cooks begin; parts (cells,) a number for each
 // stretch of connected floor, 0 elsewhere; shaping () the part of small rewards that counts; random_starts () the part of
-// episodes that begin anywhere; actions (envs, 2, 1): 0 up, 1 down, 2 right, 3 left, 4 nothing, 5 interact. Cook 0 acts for
-// both, since the second meets what the first has done.
+// episodes that begin anywhere; lapses () how often a cook stops, and idle (envs, 2) whether it has; actions (envs, 2, 1):
+// 0 up, 1 down, 2 right, 3 left, 4 nothing, 5 interact. Cook 0 acts for both, since the second meets what the first has
+// done.
 #include <warpworld.cuh>
 
 constexpr int FLOOR = 0, COUNTER = 1, POT = 2, ONION_PILE = 3, PLATE_PILE = 4, SERVING = 5;  // kinds of cells
 constexpr int NOTHING = 0, ONION = 1, PLATE = 2, SOUP = 3;                                   // items
 constexpr int EMPTY_POT = 23, FULL_POT = 20, READY_POT = 0;
-constexpr int NUM_DIRECTIONS = 4, INTERACT = 5;
+constexpr int NUM_DIRECTIONS = 4, NO_ACTION = 4, INTERACT = 5;
+constexpr float STAYS_IDLE = 0.9f;  // a lapse takes 10 steps in the mean
 constexpr float FOR_DELIVERY = 20.0f, FOR_ONION = 3.0f, FOR_PLATE = 3.0f, FOR_SOUP = 5.0f;
 constexpr int URGENT = 40;  // steps before the end
 
@@ -83,12 +85,22 @@ __device__ bool interact(const Kitchen& kitchen, int cook, float& shaped) {
   return kind == SERVING && held == SOUP;
 }
 
+// What a cook does: what it chose, or nothing while it lapses.
+__device__ int done_by(int chosen, bool& idle, float lapses, Random& random) {
+  if (lapses <= 0.0f) {  // without a draw
+    idle = false;
+  } else {
+    idle = random.uniform() < (idle ? STAYS_IDLE : lapses);
+  }
+  return idle ? NO_ACTION : chosen;
+}
+
 // Both move at once; they bump into what is no floor, do not share a cell and do not change places.
 __device__ void move(const Kitchen& kitchen, const int* actions) {
   const int first = env_id() * NUM_AGENTS;
   int to[NUM_AGENTS];
   for (int cook = 0; cook < NUM_AGENTS; ++cook) {
-    const int action = actions[first + cook], here = kitchen.place[first + cook];
+    const int action = actions[cook], here = kitchen.place[first + cook];
     to[cook] = here;
     if (action >= NUM_DIRECTIONS) continue;
     kitchen.facing[first + cook] = action;
@@ -143,16 +155,19 @@ __device__ void show(const Kitchen& kitchen, uint8_t* observations, bool is_urge
 }
 
 extern "C" __global__ void step(Kitchen kitchen, const int* actions, const int* timestep, uint8_t* observations,
-                                float* rewards, bool* truncated, int* soups, const float* shaping, int episode_length) {
+                                float* rewards, bool* truncated, int* soups, bool* idle, const float* shaping,
+                                const float* lapses, int episode_length) {
   if (!is_active()) return;  // guard
   const int env = env_id(), first = env * NUM_AGENTS;
   if (agent_id() == 0) {
     float shaped[NUM_AGENTS] = {0.0f, 0.0f};
-    int served = 0;
+    int served = 0, done[NUM_AGENTS];
+    Random random = Random::env();
     for (int cook = 0; cook < NUM_AGENTS; ++cook) {
-      if (actions[first + cook] == INTERACT) served += interact(kitchen, cook, shaped[cook]);
+      done[cook] = done_by(actions[first + cook], idle[first + cook], *lapses, random);
+      if (done[cook] == INTERACT) served += interact(kitchen, cook, shaped[cook]);
     }
-    move(kitchen, actions);
+    move(kitchen, done);
     simmer(kitchen);
     for (int cook = 0; cook < NUM_AGENTS; ++cook) {
       rewards[first + cook] = FOR_DELIVERY * (float)served + *shaping * shaped[cook];

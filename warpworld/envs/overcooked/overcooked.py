@@ -35,6 +35,8 @@ class Overcooked(Environment):
     schedules can set, is the part of small rewards that counts: 3 for an onion in a pot, 3 for a plate that is of use,
     5 for a soup taken from its pot. ``random_starts``, another such array, is the part of episodes that begin with
     cooks on any cells that they can reach, anything in their hands and pots at any stage; ``start`` sets it at first.
+    ``lapses``, a third, is the probability that a cook stops in a step; it then does nothing, whatever it chooses, for
+    10 steps in the mean.
     """
 
     source = "overcooked.cu"
@@ -66,6 +68,7 @@ class Overcooked(Environment):
             Array("place", "int32", bounds=anywhere, doc="cell of a cook, row by row"),
             Array("facing", "int32", bounds=(0, 3), doc="up, down, right, left"),
             Array("held", "uint8", bounds=(0, 3), doc="nothing, an onion, a plate, a soup"),
+            Array("idle", "bool", initial=False, on_reset="initial", doc="whether a cook lapses"),
             Array("contents", "uint8", (cells.size,), per="env", bounds=(0, EMPTY_POT), doc="items; stages of pots"),
             Array(
                 "soups", "int32", per="env", initial=0, on_reset="initial", metric="last", doc="served in the episode"
@@ -88,6 +91,14 @@ class Overcooked(Environment):
                 doc="a number for each stretch of connected floor, 0 elsewhere",
             ),
             Array("shaping", "float32", per="world", initial=0.0, doc="part of small rewards that counts"),
+            Array(
+                "lapses",
+                "float32",
+                per="world",
+                initial=0.0,
+                bounds=(0, 1),
+                doc="probability that a cook stops in a step, and then does nothing for 10 steps in the mean",
+            ),
             Array(
                 "random_starts",
                 "float32",
