@@ -8,7 +8,8 @@ the stages marked, and the first table.
 A stage begins where the mean of a metric over ``WINDOW`` iterations first passes a mark:
 
 - chase: hidden is below the middle between its first value and its least one;
-- doors: half of the preparations end with a box in every door;
+- shields, in the open alone: boxes are moved by ``SHIELDED`` metres an episode;
+- doors, or in the open shelters: half of the preparations end with hiders shut in;
 - locks: half of them end with these boxes locked.
 """
 
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WINDOW = 20  # iterations
+SHIELDED = 3.0  # metres, half the arena's side
 # As in configs/reproduce/hide_and_seek.yaml.
 JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0, "preparation": 32}
-SHARES = {"hidden": "steps hidden", "covered": "doors covered", "sealed": "and locked"}
+SHARES = {"hidden": "steps hidden", "covered": "shut in", "sealed": "and locked"}
 OUTCOMES = "hidden", "covered", "sealed", "sheltered", "num_locked", "seeker_locks", "ramp_used"
-COUNTS = {"seeker_locks": "locks by seekers", "seeker_unlocks": "unlocks by seekers", "holds_broken": "holds broken"}
+COUNTS = {
+    **{"seeker_locks": "locks by seekers", "seeker_unlocks": "unlocks by seekers", "holds_broken": "holds broken"},
+    "box_moved": "metres boxes moved",
+}
 
 
 @dataclass(frozen=True)
@@ -65,18 +70,19 @@ def smoothed(values: np.ndarray) -> np.ndarray:
     return (sums[ends] - sums[starts]) / (ends - starts)
 
 
-def beginnings(curves: Mapping[str, np.ndarray]) -> dict[str, int]:
+def beginnings(curves: Mapping[str, np.ndarray], is_open: bool = False) -> dict[str, int]:
     """Index at which each stage begins, in order; stages that do not come, or not in this order, are left out.
 
     Args:
         curves: smoothed metrics by name, (iterations,).
+        is_open: there are no inner walls.
     """
     hidden = curves["hidden"]
-    marks = {
-        "chase": hidden < 0.5 * (hidden[0] + hidden.min()),
-        "doors": curves["covered"] >= 0.5,
-        "locks": curves["sealed"] >= 0.5,
-    }
+    marks = {"chase": hidden < 0.5 * (hidden[0] + hidden.min())}
+    if is_open:
+        marks["shields"] = curves["box_moved"] >= SHIELDED
+    marks["shelters" if is_open else "doors"] = curves["covered"] >= 0.5
+    marks["locks"] = curves["sealed"] >= 0.5
     found = {"start": 0}
     for name, is_past in marks.items():
         after = np.flatnonzero(is_past[max(found.values()) :])
@@ -172,7 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     run = Run.open(given.run)
     steps, curves = curves_of(run)
-    found = stages_of(beginnings(curves), curves["iteration"].tolist(), run.checkpoints())
+    is_open = run.config.env.get("rooms") == 0
+    found = stages_of(beginnings(curves, is_open), curves["iteration"].tolist(), run.checkpoints())
     changes = {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in given.env)}
     rates, outcomes = played(run, found, given.episodes, {**JUDGED, **changes})
     at = np.searchsorted(curves["iteration"], [stage.iteration for stage in found])

@@ -32,6 +32,15 @@ def test_stages_begin_where_their_metrics_pass_a_mark() -> None:
         "chase": 21,
         "doors": 50,
     }
+    moved = np.repeat([0.0, 2.9, 3.0], [10, 20, 71])
+    in_the_open = {"hidden": hidden, "covered": covered, "sealed": sealed, "box_moved": moved}
+    assert beginnings(in_the_open, is_open=True) == {
+        "start": 0,
+        "chase": 21,
+        "shields": 30,
+        "shelters": 50,
+        "locks": 60,
+    }
 
 
 def test_a_stage_s_self_is_its_last_checkpoint() -> None:
