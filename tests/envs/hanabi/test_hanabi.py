@@ -12,8 +12,10 @@ import torch
 from tests.envs.hanabi.games import GAMES, act, chosen, dealt
 from tests.envs.hanabi.hanabi_oracle import Table
 from warpworld import World
+from warpworld.config import config_from_dict
 from warpworld.envs.hanabi.hanabi import Hanabi
 from warpworld.errors import DeclarationError
+from warpworld.trainers.trainer import Trainer
 
 MINI = GAMES["mini"]
 
@@ -211,3 +213,26 @@ def test_players_see_the_choice_that_the_last_one_valued_most(other_play: bool) 
                 expected, hinted = first + orders[env, :, meant], hinted + 1
             np.testing.assert_array_equal(seen(world)[env, :, -choices:].nonzero()[1], expected)
     assert hinted > 50 or not other_play
+
+
+def test_a_learner_of_values_says_what_it_values_most() -> None:
+    """All its moves are random here, and its teammate still sees what it would have done."""
+    entry = {"algorithm": "vdn", "model": {"hidden_sizes": [8]}, "exploration": 1.0, "learning_starts": 100_000}
+    trainer = Trainer(
+        config_from_dict(
+            {
+                "name": "hanabi",
+                "env": {**MINI, "greedy_input": True},
+                "trainer": {"num_envs": 100, "num_steps": 5, "total_env_steps": 10_000, "device": "cpu"},
+                "policy": {"player": entry},
+            }
+        )
+    )
+    trainer.collector.collect()
+    arrays = {
+        name: trainer.world.data.numpy(name) for name in ("last_choice", "last_greedy", "to_move", "greedy_choice")
+    }
+    went = np.flatnonzero(arrays["last_choice"] >= 0)
+    before = 1 - arrays["to_move"][went]
+    np.testing.assert_array_equal(arrays["last_greedy"][went], arrays["greedy_choice"][went, before])
+    assert 0.5 < (arrays["last_greedy"] != arrays["last_choice"])[went].mean() < 1, "one of some seven legal choices"
