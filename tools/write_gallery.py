@@ -35,7 +35,7 @@ SCORED = {
         f"minatar_{game}": ("minatar", game)
         for game in ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
     },
-    "overcooked": ("overcooked", "cramped_room"),
+    "overcooked": ("overcooked", "cramped_room-steady"),  # as the packaged config
 }
 HEAD = """# Gallery
 
