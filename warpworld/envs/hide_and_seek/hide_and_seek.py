@@ -89,9 +89,7 @@ class HideAndSeek(Environment):
         preparation: Annotated[int, Range(1, 2**31 - 1)] = 32  # of these, in which seekers do nothing
         near_doors: Annotated[float, Range(0, 1)] = 1.0  # share of boxes that start near a door; others: in the room
         start_away: Annotated[float, Range(0, 1)] = 1.0  # how far from it: 0 just before the door, 1 a cell away
-        near_corner: Annotated[float, Range(0, 1)] = (
-            0.0  # in the open: share of episodes with hiders in a corner that two long boxes, start_away, can shut
-        )
+        near_corner: Annotated[float, Range(0, 1)] = 0.0  # in the open: share of episodes that begin in a corner
         hiders_start_inside: bool = True  # the room or that corner; false: anywhere
         boxes_start_inside: bool = True  # the room, those that do not start near a door; false: anywhere
         seekers_lock: bool = True  # whether seekers can lock boxes, too
