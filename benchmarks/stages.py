@@ -19,13 +19,12 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import yaml
 
 from warpworld import Run
-from warpworld.config import with_env
+from warpworld.cli.override_options import played_config
 from warpworld.drawing import INK, PAPER, SERIES, figure
 from warpworld.runs import read_metrics
 from warpworld.text import print_columns
@@ -37,8 +36,7 @@ if TYPE_CHECKING:
 
 WINDOW = 20  # iterations
 SHIELDED = 3.0  # metres, half the arena's side
-# As in configs/reproduce/hide_and_seek.yaml.
-JUDGED: dict[str, Any] = {"randomize": {}, "start_away": 1.0, "preparation": 32}
+JUDGED = "env.randomize={}", "env.start_away=1.0", "env.preparation=32"  # as in configs/reproduce/hide_and_seek.yaml
 SHARES = {"hidden": "steps hidden", "covered": "shut in", "sealed": "and locked"}
 OUTCOMES = "hidden", "covered", "sealed", "sheltered", "num_locked", "seeker_locks", "ramp_used"
 COUNTS = {
@@ -150,14 +148,15 @@ def curves_of(run: Run) -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
 
 def played(
-    run: Run, found: Sequence[Stage], episodes: int, judged: Mapping[str, Any]
+    run: Run, found: Sequence[Stage], episodes: int, overrides: Sequence[str]
 ) -> tuple[np.ndarray, list[dict[str, float]]]:
     """Share of episodes that hiders of each stage (rows) win against seekers of each (columns), and metrics by stage.
 
     Hiders win an episode in which no seeker sees them in more than half of the steps of the chase; half of them is a
     draw, and counts half.
     """
-    config, selves = with_env(run.config, judged, "KEY=VALUE"), [load_policies(run, each.checkpoint) for each in found]
+    config = played_config(run, [*JUDGED, *overrides])
+    selves = [load_policies(run, each.checkpoint) for each in found]
     rates, outcomes = np.zeros((len(found), len(found))), []
     for i, j in np.ndindex(*rates.shape):
         players = {"hider": selves[i]["hider"], "seeker": selves[j]["seeker"]}
@@ -180,8 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     steps, curves = curves_of(run)
     is_open = run.config.env.get("rooms") == 0
     found = stages_of(beginnings(curves, is_open), curves["iteration"].tolist(), run.checkpoints())
-    changes = {key: yaml.safe_load(value) for key, _, value in (text.partition("=") for text in given.env)}
-    rates, outcomes = played(run, found, given.episodes, {**JUDGED, **changes})
+    rates, outcomes = played(run, found, given.episodes, given.env)
     at = np.searchsorted(curves["iteration"], [stage.iteration for stage in found])
     print_columns([
         ["stage", "begins", "self of iteration"],

@@ -158,6 +158,16 @@ def test_the_own_hand_of_hanabi_is_hidden() -> None:
     assert len([text for text in texts(frame) if text in ("1", "2", "3", "4", "5")]) >= 5  # the first player's hand
 
 
+def test_teammates_see_the_persons_choice_as_the_one_valued_most() -> None:
+    """Whatever a learner of values would have done in the person's place."""
+    config = load_config("hanabi", ["trainer.device=cpu", "env.greedy_input=true"])
+    game = Game(config, find_others(config, "random"), "player:0")
+    hint = next(i for i, allowed in enumerate(game.frame()["legal"][0]) if allowed and i >= 10)
+    game.world["greedy_choice"][...] = 3
+    game.step([hint])
+    assert game.world["last_choice"].item() == game.world["last_greedy"].item() == hint
+
+
 def test_marks_of_a_phantom_game_are_hidden_until_they_are_tried() -> None:
     config = load_config("phantom_tic_tac_toe", ["trainer.device=cpu"])
     game = Game(config, find_others(config, "random"), "second")

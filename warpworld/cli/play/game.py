@@ -131,10 +131,13 @@ class Game:
                 raise RunError(f"choice {choice} is not legal")
 
     def _write(self, choices: Sequence[int]) -> None:
-        """Put the person's action in place of what the group's player chose."""
+        """Put the person's action in place of what the group's player chose, and of what it valued most."""
         values = [head.values[choice] for head, choice in zip(self.heads, choices, strict=True)]
         (view,) = self.world.actions(self.seat.group.name).values()
         view[0, self.seat.index] = torch.tensor(values, dtype=torch.float64).to(view)
+        if self.seat.group.greedy_actions is not None:
+            greedy = self.world[self.seat.group.greedy_actions]
+            greedy[0, self.seat.agent] = view[0, self.seat.index].reshape(greedy.shape[2:])
 
     # ---- what a page shows -------------------------------------------------------------------------------------------
     def about(self) -> dict[str, Any]:
